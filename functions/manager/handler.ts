@@ -1,0 +1,22 @@
+import middy from '@middy/core';
+import type { SQSEvent } from 'aws-lambda';
+import { managerCycle } from '../../shared/manager/cycle.ts';
+import { poolSettings } from '../../shared/settings.ts';
+import { type DatabaseContext, withDatabase } from '../middleware/database.ts';
+import { type DoorbellContext, withDoorbell } from '../middleware/doorbell.ts';
+
+/** What a round may take at the most; no further one is begun when less time than this is left. */
+const ROUND_MS = 10_000;
+
+/**
+ * Invoked by the heartbeat, and by the wake queue, where a batch of pokes is one cycle. A poke that finds another manager in
+ * charge rings again a second later, because that manager may already have looked; the heartbeat comes back by itself.
+ */
+async function manage(event: SQSEvent | { source: string }, { database, doorbell, log, getRemainingTimeInMillis }: DatabaseContext & DoorbellContext) {
+  const figures = await managerCycle({ database, doorbell, pools: poolSettings(), hasTime: () => getRemainingTimeInMillis() > ROUND_MS });
+  if (!figures.isLeader && 'Records' in event) await doorbell.pokeManager({ delaySeconds: 1 });
+  log.info('cycle ended', { ...figures });
+  return { batchItemFailures: [] };
+}
+
+export const handler = middy(manage).use(withDoorbell('manager')).use(withDatabase());

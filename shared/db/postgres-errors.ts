@@ -1,0 +1,37 @@
+/** The one file that knows SQLSTATEs: other code asks by meaning. */
+interface PostgresError {
+  code: string;
+  constraint?: string;
+}
+
+function sqlState(error: unknown): string | undefined {
+  const code = (error as Partial<PostgresError> | undefined)?.code;
+  return typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) ? code : undefined;
+}
+
+/** A deadlock or a serialization failure: the whole transaction may simply be tried again. */
+export function isTransactionRestartable(error: unknown): boolean {
+  const state = sqlState(error);
+  return state === '40P01' || state === '40001';
+}
+
+/** The value at fault is in the row itself (a constraint, a type, a size), so the same row would fail again. */
+export function isRowRefused(error: unknown): boolean {
+  const state = sqlState(error);
+  return state !== undefined && (state.startsWith('22') || state.startsWith('23') || state === '54000');
+}
+
+/** The name of the violated constraint, which reads as the rule it keeps. */
+export function violatedConstraint(error: unknown): string | undefined {
+  return sqlState(error)?.startsWith('23') ? (error as PostgresError).constraint : undefined;
+}
+
+const NETWORK_CODES = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND', 'EAI_AGAIN']);
+
+/** The connection is gone or could not be made: what was sent last may or may not have happened. */
+export function isConnectionLost(error: unknown): boolean {
+  const state = sqlState(error);
+  if (state) return state.startsWith('08') || state.startsWith('57P') || state === '53300';
+  const { code, message } = (error ?? {}) as { code?: string; message?: string };
+  return (code !== undefined && NETWORK_CODES.has(code)) || /connection terminated|timeout exceeded when trying to connect/i.test(message ?? '');
+}

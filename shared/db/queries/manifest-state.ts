@@ -1,0 +1,48 @@
+import { sql } from '../sql.ts';
+
+/** What a manifest is doing, in one word; the first that applies, in this order. */
+export const manifestStates = [
+  'retiring',
+  'dead_lettered',
+  'quarantined',
+  'running',
+  'retrying',
+  'queued',
+  'disabled',
+  'manual',
+  'dormant',
+  'waiting',
+  'done',
+  'scheduled',
+] as const;
+export type ManifestState = (typeof manifestStates)[number];
+
+/**
+ * The state of the manifest `m`. What waits for a person comes before what happens now, and that before what the schedule
+ * promises: a disabled manifest that somebody triggered is running, one whose dead letter is open needs help all the same.
+ * A retiring one still has its last run, so it would never be seen as such if running came first.
+ * Each probe is one lookup in a partial index over what is unfinished; the history is never read.
+ */
+export const manifestState = sql`case
+  when m.retiring_at is not null then 'retiring'
+  when exists (
+    select from waybill.dead_letter d where d.manifest_id = m.id and d.status = 'awaiting_intervention') then 'dead_lettered'
+  when m.quarantine_error is not null then 'quarantined'
+  when exists (
+    select from waybill.execution e
+    where e.manifest_id = m.id and e.parent_id is null and e.finished_at is null
+      and (e.state <> 'pending' or e.started_at is not null)) then 'running'
+  when exists (
+    select from waybill.work_queue w
+    where w.manifest_id = m.id and w.status = 'queued' and w.execution_id is null and w.lane = 'retry') then 'retrying'
+  when exists (
+    select from waybill.work_queue w where w.manifest_id = m.id and w.status = 'queued' and w.execution_id is null)
+    or exists (
+    select from waybill.execution e where e.manifest_id = m.id and e.parent_id is null and e.finished_at is null) then 'queued'
+  when not m.is_enabled then 'disabled'
+  when m.schedule_type = 'none' then 'manual'
+  when m.schedule_type = 'dormant_dependent' then 'dormant'
+  when m.schedule_type = 'dependent' then 'waiting'
+  when m.schedule_type = 'once' and m.next_occurrence_at is null then 'done'
+  else 'scheduled'
+end`;

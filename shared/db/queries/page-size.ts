@@ -1,0 +1,17 @@
+/**
+ * A page ends early once its inputs and outputs exceed this, because a function may answer with 6 MB at most. The row that
+ * exceeds it is still included, so a page is never empty while there is more.
+ */
+export const PAGE_BYTES = 3 * 1024 * 1024;
+
+/** Rows of a page, and whether others follow. */
+export interface RowPage<Row> {
+  rows: Row[];
+  hasMore: boolean;
+}
+
+/** `found_count` is what the statement found when asked for one row more than the page holds. */
+export function toRowPage<Row extends { found_count: number }>(found: Row[], limit: number): RowPage<Row> {
+  const rows = found.slice(0, limit);
+  return { rows, hasMore: rows.length < (found[0]?.found_count ?? 0) };
+}

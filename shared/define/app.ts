@@ -1,0 +1,42 @@
+import type { AnyWorkflow } from '../model/workflow.ts';
+import type { AppDefinition } from './definition.ts';
+import { describeInput } from './describe-input.ts';
+import { findMistakes, InvalidAppError } from './find-mistakes.ts';
+import { mergeGroups } from './merge-groups.ts';
+import { Scheduler } from './scheduler.ts';
+
+export interface AppOptions {
+  /** Owns its manifests: a deployment changes and prunes only what belongs to this name. */
+  name: string;
+  workflows: AnyWorkflow[];
+  manifests(scheduler: Scheduler): void;
+}
+
+/** What a deployment runs and declares. Only executors load it; everything else knows its definition as data. */
+export interface App {
+  readonly name: string;
+  readonly workflows: ReadonlyMap<string, AnyWorkflow>;
+  /** Everything it declares, as JSON. Raises all mistakes together. */
+  toDefinition(): Promise<AppDefinition>;
+}
+
+/** Declares an app: the default export of the module that `cdk deploy` and `waybill dev` are given. */
+export function app({ name, workflows, manifests }: AppOptions): App {
+  return {
+    name,
+    workflows: new Map(workflows.map((workflow) => [workflow.name, workflow])),
+    async toDefinition() {
+      const scheduler = new Scheduler();
+      manifests(scheduler);
+      const { declarations } = scheduler;
+      const mistakes = await findMistakes(name, workflows, declarations);
+      if (mistakes.length) throw new InvalidAppError(name, mistakes);
+      return {
+        name,
+        workflows: workflows.map((workflow) => ({ name: workflow.name, pool: workflow.pool, ...describeInput(workflow) })),
+        groups: mergeGroups(declarations.map(({ group }) => group)).groups,
+        manifests: declarations.map(({ manifest }) => manifest),
+      };
+    },
+  };
+}

@@ -1,0 +1,55 @@
+import type { Exclusion } from '../time/exclusion.ts';
+
+/** A schedule as the app states it. */
+export type ScheduleDefinition =
+  | { type: 'cron'; expression: string; timeZone: string }
+  | { type: 'interval'; intervalSeconds: number; anchor: 'occurrence' | 'completion' };
+
+export interface BackoffDefinition {
+  initialSeconds?: number;
+  factor?: number;
+  maxSeconds?: number;
+  /** The fraction by which each wait varies, 0 to 1. */
+  jitter?: number;
+}
+
+export interface GroupDefinition {
+  name: string;
+  priority?: number;
+  maxActiveJobs?: number;
+  isEnabled?: boolean;
+}
+
+/** A manifest as data. A field that the app does not state is absent, so that an operator's setting survives a deployment. */
+export interface ManifestDefinition {
+  externalId: string;
+  workflow: string;
+  input: unknown;
+  group: string;
+  schedule: ScheduleDefinition;
+  pool?: string;
+  priority?: number;
+  maxAttempts?: number;
+  backoff?: BackoffDefinition;
+  timeoutSeconds?: number;
+  isEnabled?: boolean;
+  expectWithinSeconds?: number;
+  misfire?: { policy: 'fire_once' | 'skip' | 'fire_all'; limit?: number };
+  misfireThresholdSeconds?: number;
+  jitterSeconds?: number;
+  exclusions?: Exclusion[];
+}
+
+export interface WorkflowDefinition {
+  name: string;
+  pool: string;
+  inputSchema?: Record<string, unknown>;
+}
+
+/** Everything an app declares, as JSON: what is validated at synth is what is applied by sync. */
+export interface AppDefinition {
+  name: string;
+  workflows: WorkflowDefinition[];
+  groups: GroupDefinition[];
+  manifests: ManifestDefinition[];
+}

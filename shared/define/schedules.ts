@@ -1,0 +1,38 @@
+import { checkIntervalSeconds } from '../time/check-interval-seconds.ts';
+import { checkTimeZone } from '../time/check-time-zone.ts';
+import { parseCron } from '../time/parse-cron.ts';
+import type { ScheduleDefinition } from './definition.ts';
+
+export interface IntervalOptions {
+  /** `occurrence` keeps a fixed rate, `completion` leaves the interval between the end of a run and the next start. */
+  anchor?: 'occurrence' | 'completion';
+}
+
+function interval(unitSeconds: number) {
+  return (count: number, { anchor = 'occurrence' }: IntervalOptions = {}): ScheduleDefinition => ({
+    type: 'interval',
+    intervalSeconds: count * unitSeconds,
+    anchor,
+  });
+}
+
+/** Schedules that repeat after a fixed time: `every.minutes(5)`. */
+export const every = {
+  seconds: interval(1),
+  minutes: interval(60),
+  hours: interval(60 * 60),
+  days: interval(24 * 60 * 60),
+};
+
+/** A schedule by cron expression, evaluated on the wall clock of an IANA time zone: `cron('0 2 * * *', { timeZone: 'Europe/London' })`. */
+export function cron(expression: string, { timeZone = 'UTC' }: { timeZone?: string } = {}): ScheduleDefinition {
+  return { type: 'cron', expression, timeZone };
+}
+
+/** Raises what is wrong with a schedule. Apart from the constructors above, so that an app's mistakes are reported together. */
+export function checkSchedule(schedule: ScheduleDefinition): void {
+  if (schedule.type === 'cron') {
+    parseCron(schedule.expression);
+    checkTimeZone(schedule.timeZone);
+  } else checkIntervalSeconds(schedule.intervalSeconds);
+}

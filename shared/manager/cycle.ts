@@ -1,0 +1,92 @@
+import { chain, type StepReport } from '../chain/chain.ts';
+import type { Database, Db } from '../db/database.ts';
+import { readNow } from '../db/database.ts';
+import type { Doorbell } from '../queue/doorbell.ts';
+import type { PoolSettings } from '../settings.ts';
+import { ringDoorbells } from '../transitions/ring-doorbells.ts';
+import { confirmArmedWake } from './confirm-armed-wake.ts';
+import { createWorkQueueEntries } from './create-work-queue-entries.ts';
+import { determineJobsToQueue } from './determine-jobs-to-queue.ts';
+import { findQuietBells } from './find-quiet-bells.ts';
+import { loadManifests } from './load-manifests.ts';
+import { type PlannedWake, planNextWake } from './plan-next-wake.ts';
+import { reapFailedJobs } from './reap-failed-jobs.ts';
+import { recoverExpiredLeases } from './recover-expired-leases.ts';
+import { tryLeadership } from './try-leadership.ts';
+
+/**
+ * The manager decides what is due and writes it to the work queue. Each round is one short transaction under leadership:
+ * runs whose executor died are ended, due manifests are loaded and judged, and what should run is queued. Rounds follow
+ * until nothing due is left or the time is used up.
+ *
+ * Killed before a commit, a round has not happened. Killed after it, the entries are there and the bells are missing; the
+ * next cycle finds queued entries and quiet executions by looking, so it rings as if nothing had been.
+ * Leadership only saves work: occurrences advance conditionally and entries are unique, so two managers at once queue
+ * each occurrence once.
+ */
+export const managerRound = chain(
+  'manager',
+  recoverExpiredLeases,
+  loadManifests,
+  reapFailedJobs,
+  determineJobsToQueue,
+  createWorkQueueEntries,
+  planNextWake,
+);
+
+export interface CycleContext {
+  db: Db;
+  now: Date;
+  /** How many due manifests one round takes. */
+  batchSize: number;
+}
+
+export interface ManagerDependencies {
+  database: Database;
+  doorbell: Doorbell;
+  pools: Record<string, PoolSettings>;
+  /** Whether there is time for another round. */
+  hasTime?: () => boolean;
+  batchSize?: number;
+  onStep?: (report: StepReport) => void;
+}
+
+export interface CycleFigures {
+  isLeader: boolean;
+  recoveredCount: number;
+  dueCount: number;
+  queuedCount: number;
+  skippedCount: number;
+  quarantinedCount: number;
+  rungCount: number;
+}
+
+/** One manager cycle. A cycle that finds another in charge leaves at once. */
+export async function managerCycle({ database, doorbell, pools, hasTime = () => true, batchSize = 500, onStep }: ManagerDependencies) {
+  const figures: CycleFigures = { isLeader: false, recoveredCount: 0, dueCount: 0, queuedCount: 0, skippedCount: 0, quarantinedCount: 0, rungCount: 0 };
+  let planned: PlannedWake | undefined;
+  do {
+    const round = await database.transaction(async (db) => {
+      if (!(await tryLeadership(db))) return undefined;
+      return managerRound({}, { db, now: await readNow(db), batchSize }, onStep);
+    });
+    if (!round) return figures;
+    figures.isLeader = true;
+    figures.recoveredCount += round.recovered.length;
+    figures.dueCount += round.manifests.length;
+    figures.queuedCount += round.queuedCount;
+    figures.skippedCount += round.decision.skipped.length;
+    figures.quarantinedCount += round.decision.quarantined.length;
+    planned = round.planned;
+    if (round.manifests.length < batchSize) break;
+  } while (hasTime());
+
+  const quiet = await findQuietBells(database);
+  figures.rungCount = (await ringDoorbells(database, doorbell, pools, quiet)).length;
+  if (planned?.hasQueuedWork) await doorbell.pokeDispatcher();
+  if (planned?.wake) {
+    await doorbell.pokeManager(planned.wake);
+    await confirmArmedWake(database, planned.wake);
+  }
+  return figures;
+}

@@ -1,0 +1,41 @@
+import { sql } from '../db/sql.ts';
+import type { CycleContext } from './cycle.ts';
+
+/** The heartbeat comes every minute anyway; only what is due before it needs a wake of its own. */
+const HEARTBEAT_SECONDS = 60;
+
+export interface PlannedWake {
+  hasQueuedWork: boolean;
+  wake?: { delaySeconds: number; generation: number };
+}
+
+interface NextInstants {
+  hasQueuedWork: boolean;
+  nextInSeconds: number | null;
+  armedInSeconds: number | null;
+}
+
+/**
+ * Finds the next instant that matters, and whether a wake before the next heartbeat must be armed for it. The armed
+ * instant counts only when it was confirmed after its send and still lies ahead; a wake that gets lost costs at most the
+ * time to the next heartbeat.
+ */
+export async function planNextWake<Round extends object>(round: Round, { db }: CycleContext): Promise<Round & { planned: PlannedWake }> {
+  const [next] = await db.query<NextInstants>(sql`
+    select exists (select from waybill.work_queue where status = 'queued' and available_at <= waybill.now()) as "hasQueuedWork",
+           extract(epoch from least(
+             (select min(next_due_at) from waybill.manifest where next_due_at is not null),
+             (select min(available_at) from waybill.work_queue where status = 'queued' and available_at > waybill.now()),
+             (select min(lease_expires_at) from waybill.execution where state = 'in_progress' and lease_expires_at is not null)
+           ) - waybill.now())::double precision as "nextInSeconds",
+           (select extract(epoch from armed_at - waybill.now())::double precision from waybill.scheduler_state
+             where armed_generation = wake_generation and armed_at > waybill.now()) as "armedInSeconds"`);
+  const { hasQueuedWork = false, nextInSeconds = null, armedInSeconds = null } = next ?? {};
+  const isArmed = armedInSeconds !== null && nextInSeconds !== null && armedInSeconds <= Math.max(nextInSeconds, 0) + 1;
+  const mustArm = nextInSeconds !== null && nextInSeconds < HEARTBEAT_SECONDS && !isArmed;
+  const [state] = await db.query<{ generation: number }>(sql`
+    update waybill.scheduler_state set wake_generation = wake_generation + ${mustArm ? 1 : 0}, last_cycle_at = waybill.now()
+    returning wake_generation as generation`);
+  if (!mustArm || !state) return { ...round, planned: { hasQueuedWork } };
+  return { ...round, planned: { hasQueuedWork, wake: { delaySeconds: Math.max(Math.ceil(nextInSeconds), 0), generation: state.generation } } };
+}

@@ -1,0 +1,41 @@
+import type { Exclusion } from '../time/exclusion.ts';
+import type { ManifestId } from './ids.ts';
+
+export type ScheduleType = 'none' | 'cron' | 'interval' | 'once' | 'dependent' | 'dormant_dependent';
+export type MisfirePolicy = 'fire_once' | 'skip' | 'fire_all';
+
+/** Why a manifest that was due was not queued. Closed: every value is shown to people and documented. */
+export type SkipReason =
+  | 'overlap'
+  | 'misfire'
+  | 'excluded'
+  | 'group_disabled'
+  | 'dead_letter'
+  | 'not_ready'
+  | 'already_queued'
+  | 'running'
+  | 'parent_disabled'
+  | 'orphaned'
+  | 'occurrence_taken'
+  | 'quarantined';
+
+/** A due manifest with the flags that decide about it, computed by the database for due rows only. */
+export interface ManifestView {
+  id: ManifestId;
+  externalId: string;
+  scheduleType: ScheduleType;
+  cronExpression: string | null;
+  timeZone: string | null;
+  intervalSeconds: number | null;
+  anchor: 'occurrence' | 'completion' | null;
+  misfirePolicy: MisfirePolicy;
+  misfireThresholdSeconds: number;
+  exclusions: Exclusion[];
+  nextOccurrenceAt: Date | null;
+  nextDueAt: Date;
+  failedCount: number;
+  hasAwaitingDeadLetter: boolean;
+  hasQueuedWork: boolean;
+  hasActiveExecution: boolean;
+  groupEnabled: boolean;
+}

@@ -1,0 +1,20 @@
+import type { Db } from '../db/database.ts';
+import { selectHealth } from '../db/queries/select-health.ts';
+import { toInstant } from './instant.ts';
+
+export interface Health {
+  status: 'ok';
+  now: string;
+  /** The version of Waybill that answers. */
+  version: string;
+  /** The last migration applied. */
+  schema: string | null;
+  /** When the manager last completed a cycle; null before the first. */
+  lastCycleAt: string | null;
+}
+
+/** Says that the database answers and how far the scheduler is; when the database does not, this throws. */
+export async function readHealth(db: Db, version: string): Promise<Health> {
+  const { now, schema, last_cycle_at } = await selectHealth(db);
+  return { status: 'ok', now: toInstant(now), version, schema, lastCycleAt: toInstant(last_cycle_at) };
+}

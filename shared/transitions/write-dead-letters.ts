@@ -1,0 +1,20 @@
+import type { Db } from '../db/database.ts';
+import { sql } from '../db/sql.ts';
+import type { ExecutionId } from '../model/ids.ts';
+
+/** Why a failure code needs a person at once; every other one has used up its attempts. */
+const REASONS = { invalid_input: 'invalid_input', unknown_workflow: 'unknown_workflow', non_retryable: 'non_retryable' };
+
+/** Hands exhausted failures to a person, with the input that failed. An awaiting one per manifest is enough. */
+export async function writeDeadLetters(db: Db, executionIds: ExecutionId[]): Promise<void> {
+  if (!executionIds.length) return;
+  await db.query(sql`
+    insert into waybill.dead_letter (manifest_id, execution_id, run_id, input, consumed_counts, reason, message, failed_count)
+    select e.manifest_id, e.id, e.run_id, e.input, e.consumed_counts,
+           coalesce(${JSON.stringify(REASONS)}::jsonb ->> e.failure_code, 'exhausted')::waybill.dead_letter_reason,
+           e.failure_message, coalesce(m.failed_count, e.attempt)
+      from waybill.execution e left join waybill.manifest m on m.id = e.manifest_id
+     where e.id = any(${executionIds}::bigint[])
+     order by e.id
+        on conflict do nothing`);
+}
