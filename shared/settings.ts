@@ -12,7 +12,8 @@ type Environment = Record<string, string | undefined>;
 /** The value of a variable that the stack sets; its absence is a mistake of the deployment, not of the caller. */
 export function requiredSetting(name: string, environment: Environment = process.env): string {
   const value = environment[name];
-  if (!value) throw new WaybillError('setting_missing', `environment variable ${name} is not set: the Waybill construct sets it, redeploy the stack`);
+  if (!value)
+    throw new WaybillError('setting_missing', `environment variable ${name} is not set: the Waybill construct sets it, redeploy the stack`);
   return value;
 }
 

@@ -9,7 +9,12 @@ const ROUND_MS = 10_000;
 
 /** A batch of pokes is one claim. They are acknowledged after its commit: an error here brings all of them back. */
 async function dispatch(_: SQSEvent, { database, doorbell, log, getRemainingTimeInMillis }: DatabaseContext & DoorbellContext) {
-  const figures = await dispatcherCycle({ database, doorbell, pools: poolSettings(), hasTime: () => getRemainingTimeInMillis() > ROUND_MS });
+  const figures = await dispatcherCycle({
+    database,
+    doorbell,
+    pools: poolSettings(),
+    hasTime: () => getRemainingTimeInMillis() > ROUND_MS,
+  });
   log.info('cycle ended', { ...figures });
   return { batchItemFailures: [] };
 }

@@ -1,6 +1,6 @@
+import app from 'waybill:app';
 import middy from '@middy/core';
 import type { SQSBatchResponse, SQSEvent } from 'aws-lambda';
-import app from 'waybill:app';
 import { runExecutions } from '../../shared/executor/run.ts';
 import { decodeExecutionBell } from '../../shared/queue/doorbell.ts';
 import { type DatabaseContext, withDatabase } from '../middleware/database.ts';

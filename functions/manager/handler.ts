@@ -12,7 +12,10 @@ const ROUND_MS = 10_000;
  * Invoked by the heartbeat, and by the wake queue, where a batch of pokes is one cycle. A poke that finds another manager in
  * charge rings again a second later, because that manager may already have looked; the heartbeat comes back by itself.
  */
-async function manage(event: SQSEvent | { source: string }, { database, doorbell, log, getRemainingTimeInMillis }: DatabaseContext & DoorbellContext) {
+async function manage(
+  event: SQSEvent | { source: string },
+  { database, doorbell, log, getRemainingTimeInMillis }: DatabaseContext & DoorbellContext,
+) {
   const figures = await managerCycle({ database, doorbell, pools: poolSettings(), hasTime: () => getRemainingTimeInMillis() > ROUND_MS });
   if (!figures.isLeader && 'Records' in event) await doorbell.pokeManager({ delaySeconds: 1 });
   log.info('cycle ended', { ...figures });

@@ -8,7 +8,9 @@ import { type DoorbellContext, withDoorbell } from '../middleware/doorbell.ts';
 
 /** Runs after the functions of a deployment changed: applies the definitions that synth wrote beside this bundle, then asks for a cycle. */
 async function sync(_: unknown, { database, doorbell, log }: DatabaseContext & DoorbellContext) {
-  const { hash, ...definition } = JSON.parse(readFileSync(join(import.meta.dirname, 'manifests.json'), 'utf8')) as AppDefinition & { hash: string };
+  const { hash, ...definition } = JSON.parse(readFileSync(join(import.meta.dirname, 'manifests.json'), 'utf8')) as AppDefinition & {
+    hash: string;
+  };
   const report = await syncApp(database, definition, hash);
   log.info('definitions applied', { app: definition.name, ...report });
   await doorbell.pokeManager();

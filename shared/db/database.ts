@@ -84,7 +84,8 @@ function over(client: pg.Pool | pg.PoolClient): Db {
 /** node-postgres resolves a COMMIT that Postgres answered with ROLLBACK; silence here would be a lost write. */
 async function commit(client: pg.PoolClient): Promise<void> {
   const { command } = await client.query('commit');
-  if (command !== 'COMMIT') throw new Error(`the transaction was not committed: postgres answered ${command}, because a statement in it had failed`);
+  if (command !== 'COMMIT')
+    throw new Error(`the transaction was not committed: postgres answered ${command}, because a statement in it had failed`);
 }
 
 /** A connection that cannot even roll back is not given to the next caller. */

@@ -48,7 +48,10 @@ function applyOnce(database: Database, { name, text, checksum }: Migration): Pro
     await prepareRecord(db);
     const [known] = await db.query<{ checksum: string }>(sql`select checksum from waybill.migration where name = ${name}`);
     if (known && known.checksum !== checksum) {
-      throw new WaybillError('migration_changed', `migration '${name}' was applied with other contents: never edit a migration, add the next one`);
+      throw new WaybillError(
+        'migration_changed',
+        `migration '${name}' was applied with other contents: never edit a migration, add the next one`,
+      );
     }
     if (known) return false;
     await db.query({ text, values: [] });

@@ -33,5 +33,7 @@ export function isConnectionLost(error: unknown): boolean {
   const state = sqlState(error);
   if (state) return state.startsWith('08') || state.startsWith('57P') || state === '53300';
   const { code, message } = (error ?? {}) as { code?: string; message?: string };
-  return (code !== undefined && NETWORK_CODES.has(code)) || /connection terminated|timeout exceeded when trying to connect/i.test(message ?? '');
+  return (
+    (code !== undefined && NETWORK_CODES.has(code)) || /connection terminated|timeout exceeded when trying to connect/i.test(message ?? '')
+  );
 }

@@ -4,8 +4,8 @@ import { toStorableJson } from '../model/json.ts';
 import type { AnyWorkflow } from '../model/workflow.ts';
 import { checkExclusions } from '../time/check-exclusions.ts';
 import { mergeGroups } from './merge-groups.ts';
-import { checkSchedule } from './schedules.ts';
 import type { Declaration } from './scheduler.ts';
+import { checkSchedule } from './schedules.ts';
 
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._:-]{0,199}$/;
 const NAME_RULE = "must be 1 to 200 characters, letters, digits and '._:-', beginning with a letter or digit";
@@ -14,7 +14,10 @@ const NAME_RULE = "must be 1 to 200 characters, letters, digits and '._:-', begi
 export class InvalidAppError extends WaybillError {
   readonly mistakes: readonly string[];
   constructor(name: string, mistakes: string[]) {
-    super('invalid_app', `app '${name}' has ${mistakes.length === 1 ? 'a mistake' : `${mistakes.length} mistakes`}:\n${mistakes.map((one) => `  - ${one}`).join('\n')}`);
+    super(
+      'invalid_app',
+      `app '${name}' has ${mistakes.length === 1 ? 'a mistake' : `${mistakes.length} mistakes`}:\n${mistakes.map((one) => `  - ${one}`).join('\n')}`,
+    );
     this.mistakes = mistakes;
   }
 }
@@ -27,7 +30,9 @@ export async function findMistakes(name: string, workflows: AnyWorkflow[], decla
     ...(NAME.test(name) ? [] : [`app name '${name}' ${NAME_RULE}`]),
     ...workflows.filter((workflow) => !NAME.test(workflow.name)).map((workflow) => `workflow name '${workflow.name}' ${NAME_RULE}`),
     ...repeated(workflows.map((workflow) => workflow.name)).map((twice) => `workflow '${twice}' is listed twice; names must be unique`),
-    ...repeated(declarations.map(({ manifest }) => manifest.externalId)).map((twice) => `manifest '${twice}' is declared twice; ids must be unique`),
+    ...repeated(declarations.map(({ manifest }) => manifest.externalId)).map(
+      (twice) => `manifest '${twice}' is declared twice; ids must be unique`,
+    ),
     ...perManifest.flat(),
     ...mergeGroups(declarations.map(({ group }) => group)).mistakes,
   ];
@@ -58,12 +63,15 @@ async function checkDeclaration({ manifest, workflow, group }: Declaration, know
 async function checkInput(workflow: AnyWorkflow, input: unknown): Promise<string[]> {
   const { issues = [] } = await workflow.input['~standard'].validate(input);
   return issues.map(({ message, path = [] }: StandardSchemaV1.Issue) => {
-    const place = path.map((part) => String(typeof part === "object" ? part.key : part)).join('.');
+    const place = path.map((part) => String(typeof part === 'object' ? part.key : part)).join('.');
     return `its input is invalid${place ? ` at '${place}'` : ''}: ${message}`;
   });
 }
 
-function checkNumbers({ priority, maxAttempts, timeoutSeconds, jitterSeconds, misfireThresholdSeconds, expectWithinSeconds, backoff }: Declaration['manifest'], group: Declaration['group']): string[] {
+function checkNumbers(
+  { priority, maxAttempts, timeoutSeconds, jitterSeconds, misfireThresholdSeconds, expectWithinSeconds, backoff }: Declaration['manifest'],
+  group: Declaration['group'],
+): string[] {
   const rules: [string, number | undefined, number, number][] = [
     ['priority', priority, 0, 31],
     ['maxAttempts', maxAttempts, 1, 1_000],
@@ -76,11 +84,17 @@ function checkNumbers({ priority, maxAttempts, timeoutSeconds, jitterSeconds, mi
     ['group.priority', group.priority, 0, 31],
     ['group.maxActiveJobs', group.maxActiveJobs, 1, 1_000_000],
   ];
-  const broken = rules.filter(([, value, least, most]) => value !== undefined && !(Number.isInteger(value) && value >= least && value <= most));
+  const broken = rules.filter(
+    ([, value, least, most]) => value !== undefined && !(Number.isInteger(value) && value >= least && value <= most),
+  );
   return [
     ...broken.map(([field, value, least, most]) => `${field} must be a whole number from ${least} to ${most}, got ${value}`),
-    ...(backoff?.factor !== undefined && !(backoff.factor >= 1 && backoff.factor <= 100) ? [`backoff.factor must be 1 to 100, got ${backoff.factor}`] : []),
-    ...(backoff?.jitter !== undefined && !(backoff.jitter >= 0 && backoff.jitter <= 1) ? [`backoff.jitter must be 0 to 1, got ${backoff.jitter}`] : []),
+    ...(backoff?.factor !== undefined && !(backoff.factor >= 1 && backoff.factor <= 100)
+      ? [`backoff.factor must be 1 to 100, got ${backoff.factor}`]
+      : []),
+    ...(backoff?.jitter !== undefined && !(backoff.jitter >= 0 && backoff.jitter <= 1)
+      ? [`backoff.jitter must be 0 to 1, got ${backoff.jitter}`]
+      : []),
   ];
 }
 

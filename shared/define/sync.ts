@@ -33,8 +33,17 @@ export function syncApp(database: Database, definition: AppDefinition, definitio
     const rows = toRows(definition.manifests, await readNow(db));
     const created = await createManifests(db, definition.name, deploymentVersion, rows);
     const changed = await changeManifests(db, definition.name, deploymentVersion, rows);
-    await markDue(db, [...created, ...changed].map(({ id }) => id));
-    const pruned = definition.manifests.length ? await pruneManifests(db, definition.name, rows.map((row) => row.external_id)) : [];
+    await markDue(
+      db,
+      [...created, ...changed].map(({ id }) => id),
+    );
+    const pruned = definition.manifests.length
+      ? await pruneManifests(
+          db,
+          definition.name,
+          rows.map((row) => row.external_id),
+        )
+      : [];
     const report = {
       deploymentVersion,
       created: created.map(({ externalId }) => externalId),
@@ -62,11 +71,21 @@ async function refuseForeignIds(db: Db, { name, manifests }: AppDefinition): Pro
      order by external_id limit 20`);
   if (!foreign.length) return;
   const list = foreign.map(({ externalId, owner }) => `'${externalId}' belongs to '${owner}'`).join(', ');
-  throw new WaybillError('foreign_manifest', `app '${name}' declares manifests of another owner: ${list}. Choose other ids, or remove them there first`);
+  throw new WaybillError(
+    'foreign_manifest',
+    `app '${name}' declares manifests of another owner: ${list}. Choose other ids, or remove them there first`,
+  );
 }
 
 async function syncGroups(db: Db, groups: GroupDefinition[]): Promise<void> {
-  const stated = JSON.stringify(groups.map(({ name, priority, maxActiveJobs, isEnabled }) => ({ name, priority, max_active_jobs: maxActiveJobs, is_enabled: isEnabled })));
+  const stated = JSON.stringify(
+    groups.map(({ name, priority, maxActiveJobs, isEnabled }) => ({
+      name,
+      priority,
+      max_active_jobs: maxActiveJobs,
+      is_enabled: isEnabled,
+    })),
+  );
   const columns = sql`jsonb_to_recordset(${stated}::jsonb) as d (name text, priority smallint, max_active_jobs integer, is_enabled boolean)`;
   await db.query(sql`
     insert into waybill.manifest_group (name, priority, max_active_jobs, is_enabled)

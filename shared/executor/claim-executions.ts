@@ -27,7 +27,10 @@ export interface ClaimedExecution {
  * Takes ownership of pending executions. Repeating it with one's own token is success. One that is missing from the answer is
  * someone else's or over: a duplicate delivery is normal, not an error.
  */
-export function claimExecutions(db: Db, { ids, leaseToken, leaseSeconds, requestId, logStream }: ClaimExecutions): Promise<ClaimedExecution[]> {
+export function claimExecutions(
+  db: Db,
+  { ids, leaseToken, leaseSeconds, requestId, logStream }: ClaimExecutions,
+): Promise<ClaimedExecution[]> {
   return db.query<ClaimedExecution>(sql`
     update waybill.execution e
        set state = 'in_progress', lease_token = ${leaseToken}, lease_expires_at = waybill.now() + make_interval(secs => ${leaseSeconds}),

@@ -23,13 +23,19 @@ export class RunAborted extends Error {
 }
 
 /** Validates the input and runs the workflow under the signal. Whatever is thrown becomes a failure; nothing is raised. */
-export async function invokeWorkflow(workflow: AnyWorkflow, execution: ClaimedExecution, signal: AbortSignal, log: Logger): Promise<Invoked> {
+export async function invokeWorkflow(
+  workflow: AnyWorkflow,
+  execution: ClaimedExecution,
+  signal: AbortSignal,
+  log: Logger,
+): Promise<Invoked> {
   try {
     const parsed = await workflow.input['~standard'].validate(execution.input);
     if (parsed.issues) return failed({ code: 'invalid_input', message: describeIssues(parsed.issues), isFinal: true });
     const running = Promise.resolve(workflow.run(createContext(execution, signal, log), parsed.value));
     const output = toStorableJson(await Promise.race([running, rejectOnAbort(signal)]));
-    if ('problem' in output) return failed({ code: 'invalid_output', message: `the output cannot be stored: ${output.problem}`, isFinal: true });
+    if ('problem' in output)
+      return failed({ code: 'invalid_output', message: `the output cannot be stored: ${output.problem}`, isFinal: true });
     return { state: 'completed', output: JSON.parse(output.text) };
   } catch (thrown) {
     return failed(describeThrown(signal.aborted ? signal.reason : thrown));

@@ -28,7 +28,8 @@ export function keepLeases({ database, leaseToken, leaseSeconds, aborts, log }: 
       if (ids.length) {
         const renewed = new Map((await renewLeases(database, { ids, leaseToken, leaseSeconds })).map((row) => [row.id, row]));
         for (const id of ids) {
-          if (!renewed.has(id)) aborts.get(id)?.abort(new RunAborted('lease_lost', 'the lease was lost: the run was ended by somebody else'));
+          if (!renewed.has(id))
+            aborts.get(id)?.abort(new RunAborted('lease_lost', 'the lease was lost: the run was ended by somebody else'));
           else if (renewed.get(id)?.isCancelRequested) aborts.get(id)?.abort(new RunAborted('cancelled', 'the run was cancelled'));
         }
       }

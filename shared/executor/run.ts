@@ -53,16 +53,25 @@ export async function runExecutions(
     try {
       const recorded = await recordOutcomes(database, batch, log);
       ended.push(...recorded);
-      if (recorded.length < batch.length) log.warn('an outcome was refused: its lease was lost or it is already recorded', { executionIds: batch.map((one) => one.executionId) });
+      if (recorded.length < batch.length)
+        log.warn('an outcome was refused: its lease was lost or it is already recorded', {
+          executionIds: batch.map((one) => one.executionId),
+        });
     } catch (error) {
-      log.error('outcomes could not be recorded, recovery will end these runs', { executionIds: batch.map((one) => one.executionId), error });
+      log.error('outcomes could not be recorded, recovery will end these runs', {
+        executionIds: batch.map((one) => one.executionId),
+        error,
+      });
     }
   });
 
   async function runOne(execution: ClaimedExecution): Promise<void> {
     const workflow = workflows.get(execution.workflowName);
     if (!workflow && Date.now() - (execution.unknownSinceAt?.getTime() ?? Date.now()) < ROLLOUT_MS) {
-      log.warn('the workflow is not known here, handing the run back', { executionId: String(execution.id), workflow: execution.workflowName });
+      log.warn('the workflow is not known here, handing the run back', {
+        executionId: String(execution.id),
+        workflow: execution.workflowName,
+      });
       return handBackUnknown(database, { id: execution.id, leaseToken });
     }
     const abort = aborts.get(execution.id)!;
@@ -89,7 +98,7 @@ function startLimits(execution: ClaimedExecution, abort: AbortController, remain
   const limit = (ms: number, reason: RunAborted) => setTimeout(() => abort.abort(reason), Math.max(ms, 0));
   const deadline = limit(
     remainingMs - RECORDING_MS,
-    new RunAborted('deadline', 'the function was about to reach its own timeout: raise the pool\'s timeout or split the work'),
+    new RunAborted('deadline', "the function was about to reach its own timeout: raise the pool's timeout or split the work"),
   );
   if (!execution.timeoutSeconds) return [deadline];
   const { timeoutSeconds } = execution;
@@ -108,8 +117,30 @@ async function poke(ended: EndedRun[], doorbell: Doorbell): Promise<void> {
 }
 
 function logEnd(run: EndedRun, log: Logger): void {
-  const { executionId, runId, externalId: manifest, workflowName: workflow, state, attempt, runningMs, failureCode, failureMessage, next } = run;
-  const fields = { executionId: String(executionId), runId: String(runId), manifest, workflow, state, attempt, runningMs, failureCode, failureMessage, next };
+  const {
+    executionId,
+    runId,
+    externalId: manifest,
+    workflowName: workflow,
+    state,
+    attempt,
+    runningMs,
+    failureCode,
+    failureMessage,
+    next,
+  } = run;
+  const fields = {
+    executionId: String(executionId),
+    runId: String(runId),
+    manifest,
+    workflow,
+    state,
+    attempt,
+    runningMs,
+    failureCode,
+    failureMessage,
+    next,
+  };
   if (state === 'failed') log.warn('run ended', fields);
   else log.info('run ended', fields);
 }

@@ -18,7 +18,10 @@ export interface PruneReport {
  * Removes what is older than the retention, in bounded batches that lock only rows nobody else holds. Executions go as whole trees,
  * and never under a dead letter that awaits a person. Killed in between, the next hour goes on.
  */
-export async function prune(database: Database, { retentionDays, batchSize = 1_000, hasTime = () => true }: PruneOptions): Promise<PruneReport> {
+export async function prune(
+  database: Database,
+  { retentionDays, batchSize = 1_000, hasTime = () => true }: PruneOptions,
+): Promise<PruneReport> {
   const report = { executionCount: 0, entryCount: 0, otherCount: 0 };
   const drain = async (remove: (db: Db) => Promise<number>) => {
     for (let total = 0; ; ) {
@@ -61,37 +64,49 @@ async function pruneExecutions(db: Db, retentionDays: number, limit: number): Pr
 
 /** An entry stays as long as the execution it became. */
 function pruneEntries(db: Db, retentionDays: number, limit: number): Promise<number> {
-  return count(db, sql`
+  return count(
+    db,
+    sql`
     delete from waybill.work_queue where id in (
       select w.id from waybill.work_queue w
        where w.status <> 'queued' and w.created_at < waybill.now() - make_interval(days => ${retentionDays})
          and not exists (select from waybill.execution e where e.work_queue_id = w.id)
        order by w.created_at limit ${limit} for update skip locked)
-    returning id`);
+    returning id`,
+  );
 }
 
 function pruneIdempotencyKeys(db: Db, _: number, limit: number): Promise<number> {
-  return count(db, sql`
+  return count(
+    db,
+    sql`
     delete from waybill.idempotency_key where key in (
       select key from waybill.idempotency_key where created_at < waybill.now() - interval '1 day' order by created_at limit ${limit} for update skip locked)
-    returning key`);
+    returning key`,
+  );
 }
 
 function pruneNotifications(db: Db, retentionDays: number, limit: number): Promise<number> {
-  return count(db, sql`
+  return count(
+    db,
+    sql`
     delete from waybill.notification where id in (
       select id from waybill.notification
        where sent_at is not null and created_at < waybill.now() - make_interval(days => ${retentionDays})
        order by created_at limit ${limit} for update skip locked)
-    returning id`);
+    returning id`,
+  );
 }
 
 function pruneAuditEvents(db: Db, retentionDays: number, limit: number): Promise<number> {
-  return count(db, sql`
+  return count(
+    db,
+    sql`
     delete from waybill.audit_event where id in (
       select id from waybill.audit_event where occurred_at < waybill.now() - make_interval(days => ${retentionDays})
        order by occurred_at limit ${limit} for update skip locked)
-    returning id`);
+    returning id`,
+  );
 }
 
 async function count(db: Db, statement: ReturnType<typeof sql>): Promise<number> {

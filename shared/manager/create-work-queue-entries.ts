@@ -18,7 +18,10 @@ export async function createWorkQueueEntries<Round extends { decision: Decision 
   await quarantine(db, quarantined);
   const advanced = await advance(db, queue);
   const occurrences = new Map(queue.map(({ manifestId, seenOccurrenceAt }) => [manifestId, seenOccurrenceAt]));
-  const queued = await insertEntries(db, advanced.map((id) => ({ id, occurrenceAt: occurrences.get(id) ?? null })));
+  const queued = await insertEntries(
+    db,
+    advanced.map((id) => ({ id, occurrenceAt: occurrences.get(id) ?? null })),
+  );
   const taken = advanced.filter((id) => !queued.includes(id));
   await recordTaken(db, taken);
   return { ...round, queuedCount: queued.length };

@@ -63,7 +63,15 @@ export interface CycleFigures {
 
 /** One manager cycle. A cycle that finds another in charge leaves at once. */
 export async function managerCycle({ database, doorbell, pools, hasTime = () => true, batchSize = 500, onStep }: ManagerDependencies) {
-  const figures: CycleFigures = { isLeader: false, recoveredCount: 0, dueCount: 0, queuedCount: 0, skippedCount: 0, quarantinedCount: 0, rungCount: 0 };
+  const figures: CycleFigures = {
+    isLeader: false,
+    recoveredCount: 0,
+    dueCount: 0,
+    queuedCount: 0,
+    skippedCount: 0,
+    quarantinedCount: 0,
+    rungCount: 0,
+  };
   let planned: PlannedWake | undefined;
   do {
     const round = await database.transaction(async (db) => {

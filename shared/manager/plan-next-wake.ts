@@ -37,5 +37,8 @@ export async function planNextWake<Round extends object>(round: Round, { db }: C
     update waybill.scheduler_state set wake_generation = wake_generation + ${mustArm ? 1 : 0}, last_cycle_at = waybill.now()
     returning wake_generation as generation`);
   if (!mustArm || !state) return { ...round, planned: { hasQueuedWork } };
-  return { ...round, planned: { hasQueuedWork, wake: { delaySeconds: Math.max(Math.ceil(nextInSeconds), 0), generation: state.generation } } };
+  return {
+    ...round,
+    planned: { hasQueuedWork, wake: { delaySeconds: Math.max(Math.ceil(nextInSeconds), 0), generation: state.generation } },
+  };
 }

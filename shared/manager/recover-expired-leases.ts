@@ -17,7 +17,10 @@ export async function recoverExpiredLeases(_: object, { db }: CycleContext): Pro
       executionId: id,
       leaseToken: null,
       state: 'failed',
-      failure: { code: 'lease_lost', message: 'the executor stopped renewing its lease: it was killed, ran out of memory or lost its network' },
+      failure: {
+        code: 'lease_lost',
+        message: 'the executor stopped renewing its lease: it was killed, ran out of memory or lost its network',
+      },
     })),
   );
   return { recovered };

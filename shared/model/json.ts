@@ -15,7 +15,8 @@ export function toStorableJson(value: unknown, maxBytes = MAX_JSON_BYTES): { tex
   if (text === undefined) return { text: 'null' };
   if (/(?<!\\)(?:\\\\)*\\u0000/.test(text)) return { problem: 'it contains the character \\u0000, which cannot be stored' };
   const bytes = Buffer.byteLength(text);
-  if (bytes > maxBytes) return { problem: `it is ${bytes} bytes of JSON, at most ${maxBytes} are allowed: store it elsewhere and return its key` };
+  if (bytes > maxBytes)
+    return { problem: `it is ${bytes} bytes of JSON, at most ${maxBytes} are allowed: store it elsewhere and return its key` };
   return { text };
 }
 

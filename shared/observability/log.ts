@@ -16,7 +16,8 @@ export function createLogger(source: string, write: (line: string) => void = (li
   const threshold = Math.max(LEVELS.indexOf((process.env.WAYBILL_LOG_LEVEL ?? 'info') as LogLevel), 0);
   const at = (level: LogLevel) => (message: string, fields?: LogFields) => {
     if (LEVELS.indexOf(level) < threshold) return;
-    write(JSON.stringify({ level, source, message, ...describe(fields) }));
+    // Stated twice: first for their place in the line, last so that no field can pass for one of them.
+    write(JSON.stringify({ level, source, message, ...describe(fields), ...{ level, source, message } }));
   };
   return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') };
 }
@@ -26,7 +27,9 @@ function describe(fields: LogFields = {}): LogFields {
   return Object.fromEntries(
     Object.entries(fields).map(([name, value]) => [
       name,
-      value instanceof Error ? { name: value.name, message: value.message, stack: value.stack, ...('code' in value ? { code: value.code } : {}) } : value,
+      value instanceof Error
+        ? { name: value.name, message: value.message, stack: value.stack, ...('code' in value ? { code: value.code } : {}) }
+        : value,
     ]),
   );
 }

@@ -15,7 +15,8 @@ export function createSqsDoorbell(log: Logger, client = new SQSClient({ useQueue
     const Entries = executionIds.map((id) => ({ Id: String(id), MessageBody: encodeExecutionBell(id) }));
     try {
       const { Successful = [], Failed = [] } = await client.send(new SendMessageBatchCommand({ QueueUrl: queueUrl, Entries }));
-      for (const failure of Failed) log.warn('a bell was refused', { executionId: failure.Id, code: failure.Code, reason: failure.Message });
+      for (const failure of Failed)
+        log.warn('a bell was refused', { executionId: failure.Id, code: failure.Code, reason: failure.Message });
       return Successful.map(({ Id }) => Number(Id) as ExecutionId);
     } catch (error) {
       log.error('bells could not be rung', { queueUrl, executionIds, error });

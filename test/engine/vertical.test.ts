@@ -17,7 +17,9 @@ beforeEach(async () => {
 });
 
 const manifest = async (externalId: string) => {
-  const [row] = await engine.rows<Record<string, unknown>>(sql`select * from waybill.manifest where external_id = ${externalId} and deleted_at is null`);
+  const [row] = await engine.rows<Record<string, unknown>>(
+    sql`select * from waybill.manifest where external_id = ${externalId} and deleted_at is null`,
+  );
   return row!;
 };
 const executions = () => engine.rows<Record<string, unknown>>(sql`select * from waybill.execution order by id`);
@@ -102,7 +104,11 @@ describe('overlap and disabled groups', () => {
     await engine.dispatch();
     engine.clock.advance(60);
     await engine.manage();
-    expect(await manifest('job')).toMatchObject({ last_skip_reason: 'overlap', skip_count: 1, next_occurrence_at: new Date('2026-03-02T00:02:00Z') });
+    expect(await manifest('job')).toMatchObject({
+      last_skip_reason: 'overlap',
+      skip_count: 1,
+      next_occurrence_at: new Date('2026-03-02T00:02:00Z'),
+    });
     expect(await entries()).toHaveLength(1);
   });
 
@@ -200,7 +206,10 @@ describe('failure', () => {
     await engine.sync([{ externalId: 'job' }]);
     await engine.manage();
     await engine.dispatch();
-    const picky = { ...workflowNamed('work'), input: { '~standard': { version: 1 as const, vendor: 't', validate: () => ({ issues: [{ message: 'wrong', path: ['a'] }] }) } } };
+    const picky = {
+      ...workflowNamed('work'),
+      input: { '~standard': { version: 1 as const, vendor: 't', validate: () => ({ issues: [{ message: 'wrong', path: ['a'] }] }) } },
+    };
     await engine.deliver([picky]);
     expect(await engine.rows(sql`select reason, message from waybill.dead_letter`)).toEqual([
       { reason: 'invalid_input', message: 'the input is invalid: a: wrong' },
@@ -218,13 +227,23 @@ describe('failure', () => {
   });
 
   it.each([
-    ['cyclic', () => { const value: Record<string, unknown> = {}; value.self = value; return value; }, 'it is not JSON'],
+    [
+      'cyclic',
+      () => {
+        const value: Record<string, unknown> = {};
+        value.self = value;
+        return value;
+      },
+      'it is not JSON',
+    ],
     ['a NUL character', () => 'a\u0000', 'u0000'],
     ['too large', () => 'x'.repeat(300_000), 'at most 262144'],
   ])('records a failure when the output is %s', async (_, run, message) => {
     await engine.sync([{ externalId: 'job' }]);
     await cycle(run);
-    expect(await executions()).toMatchObject([{ state: 'failed', failure_code: 'invalid_output', failure_message: expect.stringContaining(message) }]);
+    expect(await executions()).toMatchObject([
+      { state: 'failed', failure_code: 'invalid_output', failure_message: expect.stringContaining(message) },
+    ]);
   });
 
   it('hands a run of an unknown workflow back without counting an attempt', async () => {

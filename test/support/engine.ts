@@ -107,7 +107,11 @@ export function useEngine({ startAt = '2026-03-02T00:00:00Z' } = {}): Engine {
       { executionIds, requestId: randomUUID(), logStream: 'test', remainingMs: 60_000 },
       { database: engine.database, doorbell: engine.doorbell, workflows: new Map(workflows.map((one) => [one.name, one])), log: silent },
     );
-  engine.deliver = (workflows) => engine.execute(engine.doorbell.bells.splice(0).map(({ executionId }) => executionId), workflows);
+  engine.deliver = (workflows) =>
+    engine.execute(
+      engine.doorbell.bells.splice(0).map(({ executionId }) => executionId),
+      workflows,
+    );
   engine.rows = (statement) => engine.database.query(statement);
   return engine;
 }

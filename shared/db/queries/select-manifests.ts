@@ -62,7 +62,7 @@ export async function selectManifests(db: Db, filter: SelectManifests): Promise<
         and (${group}::text is null or g.name = ${group})
         and (${workflow}::text is null or m.workflow_name = ${workflow})
         and (${search}::text is null or position(lower(${search}) in lower(m.external_id)) > 0)
-        and (${after}::text is null or m.external_id >= ${after})
+        and (${after}::text is null or m.external_id > ${after})
         and (${state}::text is null or s.state = ${state})
       order by m.external_id
       limit ${limit + 1}

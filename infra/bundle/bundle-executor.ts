@@ -1,0 +1,25 @@
+import { join, resolve } from 'node:path';
+import { type Bundle, bundleFunction } from './bundle-function.ts';
+import { packageRoot } from './package-root.ts';
+
+export interface BundleExecutor {
+  /** The user's module whose default export is the app. */
+  readonly app: string;
+  readonly outputDirectory: string;
+}
+
+/**
+ * Builds the executor together with the user's app: `index.mjs` is the handler, `app.mjs` the app alone, both over the same chunks, so that the
+ * definitions read from `app.mjs` at synth belong to exactly the code that is deployed. An app imports this package by name wherever it lies;
+ * the alias makes that the same module that the handler uses.
+ */
+export function bundleExecutor({ app, outputDirectory }: BundleExecutor): Bundle {
+  const appEntry = resolve(app);
+  return bundleFunction({
+    name: 'executor',
+    entry: join(packageRoot, 'functions/executor/handler.ts'),
+    entries: { app: appEntry },
+    alias: { 'waybill:app': appEntry, waybill: join(packageRoot, 'shared/index.ts') },
+    outputDirectory,
+  });
+}
