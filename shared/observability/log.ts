@@ -16,8 +16,9 @@ export function createLogger(source: string, write: (line: string) => void = (li
   const threshold = Math.max(LEVELS.indexOf((process.env.WAYBILL_LOG_LEVEL ?? 'info') as LogLevel), 0);
   const at = (level: LogLevel) => (message: string, fields?: LogFields) => {
     if (LEVELS.indexOf(level) < threshold) return;
-    // Stated twice: first for their place in the line, last so that no field can pass for one of them.
-    write(JSON.stringify({ level, source, message, ...describe(fields), ...{ level, source, message } }));
+    const line = { level, source, message };
+    // Given twice: first for their place in the line, last so that no field can pass for one of them.
+    write(JSON.stringify(Object.assign({ ...line }, describe(fields), line)));
   };
   return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') };
 }
