@@ -1,6 +1,5 @@
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import type { Database } from '../../shared/db/database.ts';
-import { isConnectionLost } from '../../shared/db/postgres-errors.ts';
 import { ProblemError } from '../middleware/problem-details.ts';
 import { type Answer, matchPath, type Request, type Route } from './route.ts';
 import { routeTable } from './route-table.ts';
@@ -9,13 +8,7 @@ import { routeTable } from './route-table.ts';
 export async function answerRequest(event: APIGatewayProxyEventV2, database: Database): Promise<Answer> {
   const { route, path } = findRoute(event.requestContext.http.method, event.rawPath);
   const request: Request = { path, query: new URLSearchParams(event.rawQueryString), headers: event.headers };
-  try {
-    return await route.handle(request, database);
-  } catch (error) {
-    // A connection that was closed while the process was frozen is noticed only when it is used. Reading twice does no harm.
-    if (route.method !== 'GET' || !isConnectionLost(error)) throw error;
-    return await route.handle(request, database);
-  }
+  return route.handle(request, database);
 }
 
 function findRoute(method: string, path: string): { route: Route; path: Record<string, string> } {

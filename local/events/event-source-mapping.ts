@@ -78,7 +78,7 @@ export function startEventSourceMapping(options: EventSourceMappingOptions): Eve
     // AWS looks at the role when a mapping is created; this request does it here, before the first message.
     const visibilityTimeoutSeconds = await untilItWorks(queue.readVisibilityTimeoutSeconds);
     while (visibilityTimeoutSeconds !== undefined && !signal.aborted) {
-      if (invocations.size >= 99) {
+      if (invocations.size >= maximumConcurrency) {
         await Promise.race(invocations);
         continue;
       }

@@ -1,15 +1,18 @@
 import pg from 'pg';
 import type { Clock } from '../time/clock.ts';
-import { isTransactionRestartable } from './postgres-errors.ts';
+import { isConnectionLost, isTransactionRestartable } from './postgres-errors.ts';
 import { type Sql, sql } from './sql.ts';
 
-/** Runs statements. Inside {@link Database.transaction} all of them share its snapshot rules and its fate. */
+/** Runs statements. Inside {@link Database.transaction} all of them share its fate. */
 export interface Db {
   /** Gives the rows; for a write these are what `returning` names. */
   query<Row>(statement: Sql): Promise<Row[]>;
 }
 
-/** A database to which transactions can be sent. */
+/**
+ * A database to which transactions can be sent. A function is frozen between invocations and learns only by using it that a pooled connection is gone,
+ * so a transaction that could not begin is begun on another one, and a single statement, which must be safe to repeat, is sent once more.
+ */
 export interface Database extends Db {
   transaction<Result>(work: (db: Db) => Promise<Result>): Promise<Result>;
   close(): Promise<void>;
@@ -40,10 +43,9 @@ export function openDatabase({ url, maxConnections = 2, clock }: DatabaseOptions
   pool.on('error', () => {});
 
   async function once<Result>(work: (db: Db) => Promise<Result>): Promise<Result> {
-    const client = await pool.connect();
+    const client = await begin(pool);
     let isBroken: Error | undefined;
     try {
-      await client.query('begin');
       if (clock) await client.query('select set_config($1, $2, true)', ['waybill.now', clock.now().toISOString()]);
       const result = await work(over(client));
       await commit(client);
@@ -66,11 +68,31 @@ export function openDatabase({ url, maxConnections = 2, clock }: DatabaseOptions
     }
   }
 
-  return {
-    transaction,
-    query: (statement) => (clock ? transaction((db) => db.query(statement)) : over(pool).query(statement)),
-    close: () => pool.end(),
-  };
+  async function query<Row>(statement: Sql): Promise<Row[]> {
+    if (clock) return transaction((db) => db.query<Row>(statement));
+    try {
+      return await over(pool).query<Row>(statement);
+    } catch (error) {
+      if (!isConnectionLost(error)) throw error;
+      return over(pool).query<Row>(statement);
+    }
+  }
+
+  return { transaction, query, close: () => pool.end() };
+}
+
+/** A connection inside a new transaction. One that died in the pool is thrown away; the last to be tried is a fresh one. */
+async function begin(pool: pg.Pool): Promise<pg.PoolClient> {
+  for (let stale = pool.idleCount; ; stale--) {
+    const client = await pool.connect();
+    try {
+      await client.query('begin');
+      return client;
+    } catch (error) {
+      client.release(error instanceof Error ? error : true);
+      if (stale <= 0 || !isConnectionLost(error)) throw error;
+    }
+  }
 }
 
 function over(client: pg.Pool | pg.PoolClient): Db {

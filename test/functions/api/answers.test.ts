@@ -134,15 +134,3 @@ it('a database that refuses connections is unavailable, with the time to try aga
   expect(await ask(database, '/')).toMatchObject({ status: 200 });
   await database.close();
 });
-
-it('a connection that was lost while the process was frozen costs the client nothing', async () => {
-  const real = openDatabase({ url: server.url });
-  let isLost = true;
-  const query: Database['query'] = (statement) => {
-    if (!isLost) return real.query(statement);
-    isLost = false;
-    return Promise.reject(new Error('Connection terminated unexpectedly'));
-  };
-  expect(await ask({ ...real, query }, '/v1/health')).toMatchObject({ status: 200 });
-  await real.close();
-});
