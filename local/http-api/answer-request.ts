@@ -71,7 +71,7 @@ async function invokeInTime(invoke: Invoke, event: unknown, timeoutMs: number): 
   const timeOver = Promise.withResolvers<undefined>();
   const timer = setTimeout(timeOver.resolve, timeoutMs, undefined);
   try {
-    return await invoke(event);
+    return await Promise.race([invoke(event), timeOver.promise]);
   } finally {
     clearTimeout(timer);
   }

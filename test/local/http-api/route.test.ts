@@ -18,6 +18,7 @@ const KEYS = [
   'GET /v1/manifests/stats',
   'POST /v1/manifests/{externalId}/trigger',
   'GET /v1/{kind}/stats',
+  'GET /{version}/health',
   'GET /',
 ];
 
@@ -36,6 +37,7 @@ describe('the route of a request', () => {
     ['DELETE', '/v1/manifests/stats', 'ANY /v1/manifests/{externalId}', { externalId: 'stats' }],
     ['POST', '/v1/manifests/etl/trigger', 'POST /v1/manifests/{externalId}/trigger', { externalId: 'etl' }],
     ['GET', '/v1/groups/stats', 'GET /v1/{kind}/stats', { kind: 'groups' }],
+    ['GET', '/v1/health', 'GET /{version}/health', { version: 'v1' }],
     ['GET', '/v1/groups/etl/graph', 'GET /v1/{proxy+}', { proxy: 'groups/etl/graph' }],
     ['POST', '/v1/groups', 'ANY /{proxy+}', { proxy: 'v1/groups' }],
     ['GET', '/v1', 'ANY /{proxy+}', { proxy: 'v1' }],
