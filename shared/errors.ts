@@ -40,3 +40,9 @@ export class NonRetryableError extends WaybillError {
     super('non_retryable', message, { cause });
   }
 }
+
+/** What was asked for does not exist (any more). */
+export class NotFoundError extends WaybillError {}
+
+/** What was asked for cannot be done in the present state; nothing was changed. */
+export class ConflictError extends WaybillError {}

@@ -41,6 +41,8 @@ export function openDatabase({ url, maxConnections = 2, clock }: DatabaseOptions
   });
   // An idle connection that the server ends raises here; the next query opens another.
   pool.on('error', () => {});
+  // One that it ends in the middle of a transaction raises on the connection itself, which would end the process; the next statement rejects anyway.
+  pool.on('connect', (client) => client.on('error', () => {}));
 
   async function once<Result>(work: (db: Db) => Promise<Result>): Promise<Result> {
     const client = await begin(pool);

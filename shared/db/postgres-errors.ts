@@ -4,9 +4,10 @@ interface PostgresError {
   constraint?: string;
 }
 
+/** Every SQLSTATE has a digit; the system's own EPIPE has as many characters and none. */
 function sqlState(error: unknown): string | undefined {
   const code = (error as Partial<PostgresError> | undefined)?.code;
-  return typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) ? code : undefined;
+  return typeof code === 'string' && /^(?=.*\d)[0-9A-Z]{5}$/.test(code) ? code : undefined;
 }
 
 /** A deadlock or a serialization failure: the whole transaction may simply be tried again. */
@@ -26,14 +27,25 @@ export function violatedConstraint(error: unknown): string | undefined {
   return sqlState(error)?.startsWith('23') ? (error as PostgresError).constraint : undefined;
 }
 
-const NETWORK_CODES = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND', 'EAI_AGAIN']);
+const NETWORK_CODES = new Set([
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'EPIPE',
+  'ETIMEDOUT',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+]);
+/** What node-postgres says without a code: the last is its answer to every statement after the connection broke. */
+const NETWORK_MESSAGES = /connection terminated|timeout exceeded when trying to connect|is not queryable/i;
+/** The server ends the connection of a transaction that was idle (25P03) or open (25P04) for too long, and has no place for another (53300). */
+const LOST_STATES = new Set(['25P03', '25P04', '53300']);
 
 /** The connection is gone or could not be made: what was sent last may or may not have happened. */
 export function isConnectionLost(error: unknown): boolean {
   const state = sqlState(error);
-  if (state) return state.startsWith('08') || state.startsWith('57P') || state === '53300';
+  if (state) return state.startsWith('08') || state.startsWith('57P') || LOST_STATES.has(state);
   const { code, message } = (error ?? {}) as { code?: string; message?: string };
-  return (
-    (code !== undefined && NETWORK_CODES.has(code)) || /connection terminated|timeout exceeded when trying to connect/i.test(message ?? '')
-  );
+  return (code !== undefined && NETWORK_CODES.has(code)) || NETWORK_MESSAGES.test(message ?? '');
 }

@@ -1,11 +1,11 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
-import { messageOf, WaybillError } from '../errors.ts';
+import { WaybillError } from '../errors.ts';
 import { toStorableJson } from '../model/json.ts';
 import type { AnyWorkflow } from '../model/workflow.ts';
 import { checkExclusions } from '../time/check-exclusions.ts';
 import { mergeGroups } from './merge-groups.ts';
 import type { Declaration } from './scheduler.ts';
-import { checkSchedule } from './schedules.ts';
+import { findScheduleMistakes, mistakesOf } from './schedules.ts';
 
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._:-]{0,199}$/;
 const NAME_RULE = "must be 1 to 200 characters, letters, digits and '._:-', beginning with a letter or digit";
@@ -43,17 +43,10 @@ async function checkDeclaration({ manifest, workflow, group }: Declaration, know
   const add = (problem: string) => mistakes.push(`manifest '${manifest.externalId}': ${problem}`);
   if (!NAME.test(manifest.externalId)) add(`its id ${NAME_RULE}`);
   if (!known.has(workflow.name)) add(`workflow '${workflow.name}' is not part of the app; add it to 'workflows'`);
-  try {
-    checkSchedule(manifest.schedule);
-  } catch (error) {
-    add(messageOf(error));
-  }
-  try {
-    if (manifest.exclusions) checkExclusions(manifest.exclusions);
-  } catch (error) {
-    add(messageOf(error));
-  }
+  findScheduleMistakes(manifest.schedule).forEach(add);
+  mistakesOf(() => checkExclusions(manifest.exclusions ?? [])).forEach(add);
   for (const problem of checkNumbers(manifest, group)) add(problem);
+  checkGroupName(group.name).forEach(add);
   const stored = toStorableJson(manifest.input);
   if ('problem' in stored) add(`its input cannot be stored: ${stored.problem}`);
   else for (const problem of await checkInput(workflow, JSON.parse(stored.text))) add(problem);
@@ -96,6 +89,12 @@ function checkNumbers(
       ? [`backoff.jitter must be 0 to 1, got ${backoff.jitter}`]
       : []),
   ];
+}
+
+/** Any text will do, as far as a row can hold it. */
+function checkGroupName(name: string): string[] {
+  if (name.length < 1 || name.length > 200) return [`group name '${name}' must be 1 to 200 characters`];
+  return name.includes('\0') ? [`group name '${name}' must not contain the character U+0000`] : [];
 }
 
 function repeated(names: string[]): string[] {

@@ -1,3 +1,4 @@
+import { messageOf } from '../errors.ts';
 import { checkIntervalSeconds } from '../time/check-interval-seconds.ts';
 import { checkTimeZone } from '../time/check-time-zone.ts';
 import { parseCron } from '../time/parse-cron.ts';
@@ -29,10 +30,18 @@ export function cron(expression: string, { timeZone = 'UTC' }: { timeZone?: stri
   return { type: 'cron', expression, timeZone };
 }
 
-/** Raises what is wrong with a schedule. Apart from the constructors above, so that an app's mistakes are reported together. */
-export function checkSchedule(schedule: ScheduleDefinition): void {
-  if (schedule.type === 'cron') {
-    parseCron(schedule.expression);
-    checkTimeZone(schedule.timeZone);
-  } else checkIntervalSeconds(schedule.intervalSeconds);
+/** Everything that is wrong with a schedule. Apart from the constructors above, so that an app's mistakes are reported together. */
+export function findScheduleMistakes(schedule: ScheduleDefinition): string[] {
+  if (schedule.type === 'interval') return mistakesOf(() => checkIntervalSeconds(schedule.intervalSeconds));
+  return [...mistakesOf(() => parseCron(schedule.expression)), ...mistakesOf(() => checkTimeZone(schedule.timeZone))];
+}
+
+/** What a check that raises has to say, as a list. */
+export function mistakesOf(check: () => unknown): string[] {
+  try {
+    check();
+    return [];
+  } catch (error) {
+    return [messageOf(error)];
+  }
 }

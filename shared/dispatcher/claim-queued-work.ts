@@ -119,18 +119,25 @@ async function lockEntries(db: Db, ids: WorkQueueId[]): Promise<WorkQueueId[]> {
 
 /**
  * Inserts the executions and marks exactly their entries. What changed between the pick and the locks (a run that began, a
- * dead letter) is judged again here. A schedule's or a dependency's entry takes the input that its manifest has now.
+ * dead letter) is judged again here. A schedule's or a dependency's entry takes the input that its manifest has now, and a dependent's first
+ * attempt the counts that its parents have now.
  */
 function admit(db: Db, entryIds: WorkQueueId[]): Promise<RingableExecution[]> {
   return db.query<RingableExecution>(sql`
     with entry as materialized (
       select nextval(pg_get_serial_sequence('waybill.execution', 'id')) as new_id, w.*, coalesce(w.pool, f.pool, 'default') as resolved_pool,
-             case when w.origin in ('schedule', 'dependency') and w.attempt = 1 then coalesce(m.input, w.input) else w.input end as admitted_input
+             case when w.origin in ('schedule', 'dependency') and w.attempt = 1 then coalesce(m.input, w.input) else w.input end as admitted_input,
+             case when m.schedule_type = 'dependent' and w.attempt = 1
+                  then (select coalesce(jsonb_object_agg(d.parent_id, p.success_count), '{}')
+                          from waybill.manifest_dependency d join waybill.manifest p on p.id = d.parent_id where d.child_id = m.id)
+                  else w.consumed_counts end as admitted_counts
         from waybill.work_queue w
         left join waybill.manifest m on m.id = w.manifest_id
         left join waybill.workflow f on f.name = w.workflow_name
        where w.id = any(${entryIds}::bigint[]) and w.status = 'queued'
          and not exists (select from waybill.dead_letter d where d.manifest_id = w.manifest_id and d.status = 'awaiting_intervention')
+         and not exists (select from waybill.work_queue o
+                          where o.manifest_id = w.manifest_id and o.status = 'queued' and o.execution_id is null and o.lane = 'retry' and o.id <> w.id)
        order by w.id
     ), admitted as (
       insert into waybill.execution (id, root_id, run_id, manifest_id, workflow_name, pool, group_id, work_queue_id, attempt, occurrence_at, origin,
@@ -138,7 +145,7 @@ function admit(db: Db, entryIds: WorkQueueId[]): Promise<RingableExecution[]> {
                                      timeout_seconds, backoff_initial_seconds, backoff_factor, backoff_max_seconds, backoff_jitter, priority)
       overriding system value
       select new_id, new_id, coalesce(run_id, new_id), manifest_id, workflow_name, resolved_pool, group_id, id, attempt, occurrence_at, origin,
-             initiator_type, initiator_id, initiator_name, admitted_input, consumed_counts, available_at, max_attempts,
+             initiator_type, initiator_id, initiator_name, admitted_input, admitted_counts, available_at, max_attempts,
              timeout_seconds, backoff_initial_seconds, backoff_factor, backoff_max_seconds, backoff_jitter, priority
         from entry
           on conflict do nothing

@@ -5,9 +5,8 @@ import type { EndedRun } from '../transitions/end-runs.ts';
 import type { CycleContext } from './cycle.ts';
 
 /**
- * Takes a batch of due manifests. A row that is locked belongs to somebody who decides about it right now and pokes
- * afterwards, so it is skipped. The flags are read in a second statement: a subquery in the locking one would see what was
- * true before the lock.
+ * Takes a batch of due manifests. A row that is locked belongs to somebody who decides about it right now and pokes afterwards, so it is skipped. The
+ * flags are read in a second statement: a subquery in the locking one would see what was true before the lock.
  */
 export async function loadManifests(
   round: { recovered: EndedRun[] },
@@ -18,19 +17,33 @@ export async function loadManifests(
      where next_due_at <= waybill.now()
      order by next_due_at, id limit ${batchSize}
        for no key update skip locked`);
+  if (!locked.length) return { ...round, manifests: [] };
   const manifests = await db.query<ManifestView>(sql`
     select m.id, m.external_id as "externalId", m.schedule_type as "scheduleType", m.cron_expression as "cronExpression",
            m.time_zone as "timeZone", m.interval_seconds as "intervalSeconds", m.anchor, m.misfire_policy as "misfirePolicy",
-           m.misfire_threshold_seconds as "misfireThresholdSeconds", m.exclusions, m.next_occurrence_at as "nextOccurrenceAt",
-           m.next_due_at as "nextDueAt", m.failed_count as "failedCount", g.is_enabled as "groupEnabled",
+           m.misfire_threshold_seconds as "misfireThresholdSeconds", m.misfire_limit as "misfireLimit", m.exclusions,
+           m.dependency_mode as "dependencyMode", m.next_occurrence_at as "nextOccurrenceAt", m.next_due_at as "nextDueAt",
+           m.failed_count as "failedCount", g.is_enabled as "groupEnabled", coalesce(edge.parents, '[]') as parents,
            exists (select from waybill.dead_letter d
-                    where d.manifest_id = m.id and d.status = 'awaiting_intervention') as "hasAwaitingDeadLetter",
-           exists (select from waybill.work_queue w
-                    where w.manifest_id = m.id and w.status = 'queued' and w.lane <> 'series' and w.execution_id is null) as "hasQueuedWork",
+                    where d.manifest_id = m.id and d.manifest_id is not null and d.status = 'awaiting_intervention') as "hasAwaitingDeadLetter",
+           coalesce(queued.is_now, false) as "hasQueuedWork", queued.delayed_id as "delayedEntryId",
            exists (select from waybill.execution e
-                    where e.manifest_id = m.id and e.parent_id is null and e.finished_at is null) as "hasActiveExecution"
-      from waybill.manifest m join waybill.manifest_group g on g.id = m.group_id
+                    where e.manifest_id = m.id and e.manifest_id is not null and e.parent_id is null and e.finished_at is null) as "hasActiveExecution"
+      from waybill.manifest m
+      join waybill.manifest_group g on g.id = m.group_id
+      left join lateral (
+        select json_agg(json_build_object('id', p.id, 'successCount', p.success_count, 'consumedCount', d.consumed_success_count,
+                                          'isEnabled', p.is_enabled and p.deleted_at is null)) as parents
+          from waybill.manifest_dependency d join waybill.manifest p on p.id = d.parent_id
+         where d.child_id = m.id and m.schedule_type = 'dependent'
+      ) edge on true
+      left join lateral (
+        select bool_or(w.lane = 'retry' or w.available_at <= waybill.now()) as is_now,
+               max(w.id) filter (where w.lane = 'fresh' and w.available_at > waybill.now()) as delayed_id
+          from waybill.work_queue w
+         where w.manifest_id = m.id and w.manifest_id is not null and w.status = 'queued' and w.lane <> 'series' and w.execution_id is null
+      ) queued on true
      where m.id = any(${locked.map(({ id }) => id)}::bigint[]) and m.next_due_at <= waybill.now()
-     order by m.next_due_at, m.id limit ${batchSize}`);
+     order by m.next_due_at, m.id`);
   return { ...round, manifests };
 }

@@ -18,7 +18,8 @@ interface NextInstants {
 /**
  * Finds the next instant that matters, and whether a wake before the next heartbeat must be armed for it. The armed
  * instant counts only when it was confirmed after its send and still lies ahead; a wake that gets lost costs at most the
- * time to the next heartbeat.
+ * time to the next heartbeat. It is counted from this transaction, which is before the send: counted from after it, the cycle
+ * that the wake brings about would still see it ahead, and plan no other.
  */
 export async function planNextWake<Round extends object>(round: Round, { db }: CycleContext): Promise<Round & { planned: PlannedWake }> {
   const [next] = await db.query<NextInstants>(sql`
@@ -33,12 +34,12 @@ export async function planNextWake<Round extends object>(round: Round, { db }: C
   const { hasQueuedWork = false, nextInSeconds = null, armedInSeconds = null } = next ?? {};
   const isArmed = armedInSeconds !== null && nextInSeconds !== null && armedInSeconds <= Math.max(nextInSeconds, 0) + 1;
   const mustArm = nextInSeconds !== null && nextInSeconds < HEARTBEAT_SECONDS && !isArmed;
+  const delaySeconds = Math.max(Math.ceil(nextInSeconds ?? 0), 0);
   const [state] = await db.query<{ generation: number }>(sql`
-    update waybill.scheduler_state set wake_generation = wake_generation + ${mustArm ? 1 : 0}, last_cycle_at = waybill.now()
+    update waybill.scheduler_state
+       set wake_generation = wake_generation + ${mustArm ? 1 : 0}, last_cycle_at = waybill.now(),
+           armed_at = case when ${mustArm} then waybill.now() + make_interval(secs => ${delaySeconds}) else armed_at end
     returning wake_generation as generation`);
   if (!mustArm || !state) return { ...round, planned: { hasQueuedWork } };
-  return {
-    ...round,
-    planned: { hasQueuedWork, wake: { delaySeconds: Math.max(Math.ceil(nextInSeconds), 0), generation: state.generation } },
-  };
+  return { ...round, planned: { hasQueuedWork, wake: { delaySeconds, generation: state.generation } } };
 }

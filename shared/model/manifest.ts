@@ -1,5 +1,5 @@
 import type { Exclusion } from '../time/exclusion.ts';
-import type { ManifestId } from './ids.ts';
+import type { ManifestId, WorkQueueId } from './ids.ts';
 
 export type ScheduleType = 'none' | 'cron' | 'interval' | 'once' | 'dependent' | 'dormant_dependent';
 export type MisfirePolicy = 'fire_once' | 'skip' | 'fire_all';
@@ -19,6 +19,14 @@ export type SkipReason =
   | 'occurrence_taken'
   | 'quarantined';
 
+/** An edge of a dependent, as it stands when the dependent is looked at. */
+export interface ParentView {
+  id: ManifestId;
+  successCount: number;
+  consumedCount: number;
+  isEnabled: boolean;
+}
+
 /** A due manifest with the flags that decide about it, computed by the database for due rows only. */
 export interface ManifestView {
   id: ManifestId;
@@ -30,12 +38,18 @@ export interface ManifestView {
   anchor: 'occurrence' | 'completion' | null;
   misfirePolicy: MisfirePolicy;
   misfireThresholdSeconds: number;
+  misfireLimit: number | null;
   exclusions: Exclusion[];
+  dependencyMode: 'all' | 'any' | null;
+  parents: ParentView[];
   nextOccurrenceAt: Date | null;
   nextDueAt: Date;
   failedCount: number;
   hasAwaitingDeadLetter: boolean;
+  /** A retry waits, or a fresh entry is queued for now. */
   hasQueuedWork: boolean;
+  /** A trigger without input that waits for a later instant; a tick brings it forward instead of queueing beside it. */
+  delayedEntryId: WorkQueueId | null;
   hasActiveExecution: boolean;
   groupEnabled: boolean;
 }

@@ -3,18 +3,25 @@ import { sql } from '../db/sql.ts';
 import type { ManifestId } from '../model/ids.ts';
 
 /**
- * Says "look at me" for manifests whose hold may have ended: their run ended, their entry was cancelled, they or what they
- * wait for were enabled. The one place that decides what `next_due_at` becomes. The rows must be locked by the caller, so
- * that flags and counts read here are those that its own decision is based on.
+ * Says "look at me" for manifests whose hold may have ended: their run ended, their entry was cancelled, their dead letter was resolved, they, their parent
+ * or their group were enabled, an edge or the mode changed. The one place that decides what `next_due_at` becomes. The rows must be locked by
+ * the caller, so that the flags read here are those that its own decision is based on.
+ * Gives the manifests that became due because of it; an unchanged row is not written.
  */
-export async function markDue(db: Db, manifestIds: ManifestId[]): Promise<void> {
-  if (!manifestIds.length) return;
-  await db.query(sql`
-    update waybill.manifest
-       set next_due_at = case
-             when not is_enabled or deleted_at is not null or retiring_at is not null or quarantine_error is not null then null
-             when schedule_type in ('cron', 'interval', 'once') then next_occurrence_at + waybill.jitter(id, next_occurrence_at, jitter_seconds)
-             when schedule_type = 'dependent' then waybill.now()
-           end
-     where id = any(${manifestIds}::bigint[])`);
+export async function markDue(db: Db, manifestIds: ManifestId[]): Promise<ManifestId[]> {
+  if (!manifestIds.length) return [];
+  const marked = await db.query<{ id: ManifestId; isDue: boolean }>(sql`
+    with due as (
+      select m.id, case
+               when not m.is_enabled or m.deleted_at is not null or m.retiring_at is not null or m.quarantine_error is not null then null
+               when m.schedule_type in ('cron', 'interval', 'once')
+                 then m.next_occurrence_at + waybill.jitter(m.id, m.next_occurrence_at, m.jitter_seconds)
+               when m.schedule_type = 'dependent' then waybill.now()
+             end as due_at
+        from waybill.manifest m where m.id = any(${manifestIds}::bigint[])
+    )
+    update waybill.manifest m set next_due_at = due.due_at
+      from due where m.id = due.id and m.next_due_at is distinct from due.due_at
+    returning m.id, m.next_due_at is not null as "isDue"`);
+  return marked.filter(({ isDue }) => isDue).map(({ id }) => id);
 }

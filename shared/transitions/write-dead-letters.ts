@@ -3,7 +3,13 @@ import { sql } from '../db/sql.ts';
 import type { ExecutionId } from '../model/ids.ts';
 
 /** Why a failure code needs a person at once; every other one has used up its attempts. */
-const REASONS = { invalid_input: 'invalid_input', unknown_workflow: 'unknown_workflow', non_retryable: 'non_retryable' };
+const REASONS = {
+  invalid_input: 'invalid_input',
+  input_outdated: 'input_outdated',
+  unknown_workflow: 'unknown_workflow',
+  non_retryable: 'non_retryable',
+  never_started: 'never_started',
+};
 
 /** Hands exhausted failures to a person, with the input that failed. An awaiting one per manifest is enough. */
 export async function writeDeadLetters(db: Db, executionIds: ExecutionId[]): Promise<void> {

@@ -1,11 +1,11 @@
 -- What is declared: groups, workflows, manifests, their edges and plan steps.
 -- Rules that must never be broken are constraints here; their names are the sentences people see when one is.
 
--- The clock of every statement. Tests and the test kit move it with the transaction-local setting waybill.now;
--- production never sets it, and the planner inlines the function.
+-- The clock of every statement, in milliseconds: what is written can be read by JavaScript and compared again without loss. Tests and
+-- the test kit move it with the transaction-local setting waybill.now; production never sets it, and the planner inlines the function.
 create function waybill.now() returns timestamptz
   language sql stable parallel safe
-  return coalesce(nullif(current_setting('waybill.now', true), '')::timestamptz, pg_catalog.now());
+  return coalesce(nullif(current_setting('waybill.now', true), '')::timestamptz, date_trunc('milliseconds', pg_catalog.now()));
 
 -- How long after its occurrence a jittered manifest is due: never early, and the same for whoever computes it.
 create function waybill.jitter(manifest_id bigint, occurrence_at timestamptz, jitter_seconds integer) returns interval

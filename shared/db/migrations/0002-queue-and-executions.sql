@@ -18,6 +18,8 @@ create table waybill.work_queue (
   id                      bigint generated always as identity primary key,
   workflow_name           text,
   input                   jsonb not null default '{}',
+  -- Somebody asked for exactly this input; otherwise it is what the manifest had when the entry was queued.
+  is_input_given          boolean not null default false,
   pool                    text,
   manifest_id             bigint,
   group_id                bigint not null,
@@ -153,6 +155,7 @@ create index execution_live_by_pool on waybill.execution (pool)
 create index execution_lease on waybill.execution (lease_expires_at) where state = 'in_progress' and lease_expires_at is not null;
 create index execution_unclaimed on waybill.execution (created_at) where state = 'pending';
 create index execution_by_manifest on waybill.execution (manifest_id, id desc) where manifest_id is not null;
+create index execution_by_workflow on waybill.execution (workflow_name, id desc);
 create index execution_by_run on waybill.execution (run_id);
 create index execution_by_root on waybill.execution (root_id);
 create index execution_by_parent on waybill.execution (parent_id) where parent_id is not null;

@@ -1,0 +1,32 @@
+import type { Db } from '../db/database.ts';
+import { sql } from '../db/sql.ts';
+import type { ManifestId } from '../model/ids.ts';
+import type { QueueDecision } from './determine-jobs-to-queue.ts';
+
+/** What dependents and dormant ones have over others of the same priority: a chain that began should end. */
+export const DEPENDENT_PRIORITY_BOOST = 16;
+
+/** Queues one entry per occurrence, as one set. A manifest that is missing from the answer met a unique index with all of its entries. */
+export async function insertEntries(db: Db, decisions: QueueDecision[]): Promise<ManifestId[]> {
+  const rows = decisions.flatMap(({ manifestId, lane, occurrences, consumedCounts }) =>
+    occurrences.map((occurrenceAt) => ({ manifestId, lane, occurrenceAt, consumedCounts: JSON.stringify(consumedCounts) })),
+  );
+  const inserted = await db.query<{ id: ManifestId }>(sql`
+    insert into waybill.work_queue (workflow_name, input, pool, manifest_id, group_id, priority, lane, origin, occurrence_at, max_attempts,
+                                    timeout_seconds, backoff_initial_seconds, backoff_factor, backoff_max_seconds, backoff_jitter,
+                                    consumed_counts, initiator_type, initiator_id, initiator_name)
+    select m.workflow_name, m.input, m.pool, m.id, m.group_id,
+           m.priority + case when m.schedule_type = 'dependent' then ${DEPENDENT_PRIORITY_BOOST}::int else 0 end,
+           d.lane, (case when m.schedule_type = 'dependent' then 'dependency' else 'schedule' end)::waybill.work_origin, d.occurrence_at,
+           m.max_attempts, m.timeout_seconds, m.backoff_initial_seconds, m.backoff_factor, m.backoff_max_seconds, m.backoff_jitter,
+           d.consumed_counts, (case when m.schedule_type = 'dependent' then 'dependency' else 'schedule' end)::waybill.initiator_type, m.id::text,
+           m.external_id
+      from unnest(${rows.map((row) => row.manifestId)}::bigint[], ${rows.map((row) => row.lane)}::waybill.work_queue_lane[],
+                  ${rows.map((row) => row.occurrenceAt)}::timestamptz[], ${rows.map((row) => row.consumedCounts)}::jsonb[])
+           d (manifest_id, lane, occurrence_at, consumed_counts)
+      join waybill.manifest m on m.id = d.manifest_id
+     order by m.id, d.occurrence_at
+        on conflict do nothing
+    returning manifest_id as id`);
+  return [...new Set(inserted.map(({ id }) => id))];
+}

@@ -1,0 +1,90 @@
+import type { Db } from '../db/database.ts';
+import { sql } from '../db/sql.ts';
+import type { ExecutionId, ManifestId } from '../model/ids.ts';
+
+export type FinalState = 'completed' | 'completed_with_warnings' | 'failed' | 'cancelled';
+
+export interface Failure {
+  code: string;
+  message: string;
+  stack?: string;
+  step?: string;
+  /** Trying again cannot help: the run is dead-lettered at once. */
+  isFinal?: boolean;
+}
+
+export interface Outcome {
+  executionId: ExecutionId;
+  /** The lease under which it was reached. Null ends a run whose lease has expired, or with `isUnclaimed` one that nobody has started. */
+  leaseToken: string | null;
+  isUnclaimed?: boolean;
+  state: FinalState;
+  output?: unknown;
+  failure?: Failure;
+  runningMs?: number;
+}
+
+export interface FinishedExecution {
+  executionId: ExecutionId;
+  runId: ExecutionId;
+  manifestId: ManifestId | null;
+  externalId: string | null;
+  groupName: string;
+  workflowName: string | null;
+  state: FinalState;
+  attempt: number;
+  failureCode: string | null;
+  failureMessage: string | null;
+  runningMs: number;
+  isChild: boolean;
+  isFinal: boolean;
+  counts: Record<string, number>;
+}
+
+/**
+ * Writes final states, each only if its condition still holds: the token matches, the lease has expired, or nobody has claimed it. A run that fails although its
+ * cancellation was requested has been cancelled: it is not retried.
+ */
+export function finishExecutions(db: Db, outcomes: Outcome[]): Promise<FinishedExecution[]> {
+  return db.query<FinishedExecution>(sql`
+    with outcome as (
+      select * from jsonb_to_recordset(${JSON.stringify(outcomes.map(toRow))}::jsonb) as o (
+        id bigint, lease_token uuid, is_unclaimed boolean, state waybill.execution_state, output jsonb, running_ms bigint,
+        failure_code text, failure_message text, failure_stack text, failure_step text, is_final boolean)
+    ), held as (
+      select e.id from waybill.execution e join outcome o on o.id = e.id
+       where case when o.is_unclaimed then e.state in ('waiting', 'pending')
+                  when o.lease_token is null then e.state = 'in_progress' and e.lease_expires_at < waybill.now()
+                  else e.state = 'in_progress' and e.lease_token = o.lease_token end
+       order by e.id for no key update of e
+    )
+    update waybill.execution e
+       set state = case when o.state = 'failed' and e.cancel_requested_at is not null then 'cancelled' else o.state end,
+           output = o.output, failure_code = o.failure_code, failure_message = o.failure_message, failure_stack = o.failure_stack,
+           failure_step = o.failure_step, finished_at = waybill.now(), lease_expires_at = null,
+           running_ms = e.running_ms + coalesce(o.running_ms, extract(epoch from waybill.now() - e.started_at) * 1000, 0)::bigint
+      from outcome o join held on held.id = o.id
+     where e.id = o.id and e.finished_at is null
+    returning e.id as "executionId", e.run_id as "runId", e.manifest_id as "manifestId", e.workflow_name as "workflowName", e.state,
+              e.attempt, e.failure_code as "failureCode", e.failure_message as "failureMessage", e.running_ms as "runningMs",
+              e.parent_id is not null as "isChild", e.consumed_counts as counts,
+              (select m.external_id from waybill.manifest m where m.id = e.manifest_id) as "externalId",
+              (select g.name from waybill.manifest_group g where g.id = e.group_id) as "groupName",
+              coalesce(o.is_final, false) as "isFinal"`);
+}
+
+function toRow({ executionId, leaseToken, isUnclaimed = false, state, output, failure, runningMs }: Outcome) {
+  return {
+    id: executionId,
+    lease_token: leaseToken,
+    is_unclaimed: isUnclaimed,
+    state,
+    output,
+    running_ms: runningMs === undefined ? undefined : Math.round(runningMs),
+    failure_code: failure?.code,
+    failure_message: failure?.message,
+    failure_stack: failure?.stack,
+    failure_step: failure?.step,
+    is_final: failure?.isFinal,
+  };
+}

@@ -1,0 +1,26 @@
+import { beforeEach, expect, it } from 'vitest';
+import { clear, useEngine } from '../support/engine.ts';
+
+const engine = useEngine();
+
+beforeEach(() => clear(engine));
+
+it('a cycle that its own planned wake has woken plans the next one, however long the send had taken', async () => {
+  const { doorbell, clock } = engine;
+  const record = doorbell.pokeManager;
+  // The queue counts the delay from the send, while its confirmation is written when the send has returned.
+  doorbell.pokeManager = async (poke) => {
+    await record(poke);
+    clock.advance(0.5);
+  };
+  await engine.sync([
+    { externalId: 'often', schedule: { type: 'interval', intervalSeconds: 10, anchor: 'occurrence' } },
+    { externalId: 'seldom', schedule: { type: 'interval', intervalSeconds: 15, anchor: 'occurrence' } },
+  ]);
+  const sentAt = clock.now();
+  await engine.manage();
+  expect(doorbell.managerPokes).toMatchObject([{ delaySeconds: 10 }]);
+  clock.set(new Date(sentAt.getTime() + 10_000));
+  await engine.manage();
+  expect(doorbell.managerPokes).toMatchObject([{ delaySeconds: 10 }, { delaySeconds: 5 }]);
+});
