@@ -29,13 +29,14 @@ async function run(values: Record<string, string | boolean | undefined>, [entry 
   const startedAt = performance.now();
   const stopped = whenAskedToStop();
   console.log(`${paint.bold('waybill dev')} ${entry}`);
-  const starting = startDev({ entry, port, dataDirectory, databaseUrl, isWatching: !values['no-watch'] }, events(stopped.ask));
+  const options = { entry, port, dataDirectory, databaseUrl, isWatching: !values['no-watch'], signal: stopped.signal };
+  const starting = startDev(options, events(stopped.ask));
   const dev = await Promise.race([starting, stopped.asked.then(() => undefined)]);
   if (dev) {
     await printSummary(dev, dataDirectory, (performance.now() - startedAt) / 1000);
     await stopped.asked;
   }
-  // Asked to stop while still starting: what comes up in the meantime is taken down as soon as it is there.
+  // Asked to stop while still starting: the start is given up, and what came up in the meantime is taken down.
   const running = dev ?? (await starting.catch(() => undefined));
   process.stdout.write('\nstopping… ');
   await running?.stop();
@@ -45,18 +46,21 @@ async function run(values: Record<string, string | boolean | undefined>, [entry 
 
 /** Ctrl-C and SIGTERM ask once; a second time ends the process at once, as people expect. */
 function whenAskedToStop() {
-  const { promise: asked, resolve: ask } = Promise.withResolvers<void>();
+  const { promise: asked, resolve } = Promise.withResolvers<void>();
+  const aborting = new AbortController();
   const stopped = {
     asked,
+    signal: aborting.signal,
     reason: undefined as string | undefined,
     ask(reason?: string) {
       stopped.reason ??= reason;
-      ask();
+      resolve();
+      aborting.abort();
     },
   };
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     let count = 0;
-    process.on(signal, () => (++count > 1 ? process.exit(130) : ask()));
+    process.on(signal, () => (++count > 1 ? process.exit(130) : stopped.ask()));
   }
   return stopped;
 }

@@ -16,7 +16,7 @@ export interface Endpoints {
 export interface DataDirectory {
   readonly path: string;
   join(...parts: string[]): string;
-  /** Notes a function process, so that it can be found if this process is killed. */
+  /** Notes a process that leads a group of its own, so that it can be found, and ended with its group, if this process is killed. */
   noteProcess(pid: number): Promise<void>;
   forgetProcess(pid: number): void;
   writeEndpoints(endpoints: Endpoints): void;
@@ -25,7 +25,7 @@ export interface DataDirectory {
 }
 
 /**
- * Takes hold of a data directory, creating it if needed, and ends the function processes that a killed predecessor left frozen.
+ * Takes hold of a data directory, creating it if needed, and ends the processes that a killed predecessor left: frozen functions, and a synthesis under way.
  *
  * The lock is SQLite's lock on a file of its own: the operating system releases it with the process, however that ends, and two
  * starters can never both have it, which a file with a pid in it cannot promise.

@@ -1,14 +1,42 @@
 import middy from '@middy/core';
+import type { Database } from '../../shared/db/database.ts';
+import { auditInvariants } from '../../shared/housekeeping/audit-invariants.ts';
 import { prune } from '../../shared/housekeeping/prune.ts';
-import { createLogger } from '../../shared/observability/log.ts';
+import { repairDependents } from '../../shared/housekeeping/repair-dependents.ts';
+import { createLogger, type Logger } from '../../shared/observability/log.ts';
+import { createMetrics, type Metrics } from '../../shared/observability/metrics.ts';
 import { type DatabaseContext, withDatabase } from '../middleware/database.ts';
 
 const RETENTION_DAYS = 90;
 const BATCH_MS = 15_000;
 
-/** Hourly: removes what is older than the retention. What does not fit into one invocation waits for the next. */
-export const handler = middy(async (_: unknown, { database, getRemainingTimeInMillis }: DatabaseContext) => {
-  const report = await prune(database, { retentionDays: RETENTION_DAYS, hasTime: () => getRemainingTimeInMillis() > BATCH_MS });
-  createLogger('housekeeping').info('pruned', { ...report });
-  return report;
-}).use(withDatabase());
+export interface Housekeeping {
+  database: Database;
+  log: Logger;
+  metrics: Metrics;
+  hasTime: () => boolean;
+}
+
+/**
+ * Audits, repairs, prunes. The audit comes first: a repair removes what it reports, so killed between the two, the next hour reports and repairs, and a
+ * backlog of old rows cannot use up the time in which violations are told. What pruning does not get done waits for the next hour.
+ */
+export async function keepHouse({ database, log, metrics, hasTime }: Housekeeping) {
+  const { violations } = await auditInvariants(database);
+  for (const violation of violations) log.error('an invariant is violated', { ...violation });
+  metrics.emit({ metrics: { InvariantViolations: violations.length } });
+  const repaired = await repairDependents(database);
+  if (repaired.length) log.warn('dependents that nothing would have looked at are due again', { manifestIds: repaired });
+  const report = await prune(database, { retentionDays: RETENTION_DAYS, hasTime });
+  log.info('pruned', { ...report });
+  return { violationCount: violations.length, repairedCount: repaired.length, ...report };
+}
+
+export const handler = middy((_: unknown, { database, getRemainingTimeInMillis }: DatabaseContext) =>
+  keepHouse({
+    database,
+    log: createLogger('housekeeping'),
+    metrics: createMetrics(),
+    hasTime: () => getRemainingTimeInMillis() > BATCH_MS,
+  }),
+).use(withDatabase());

@@ -26,6 +26,8 @@ export interface Bundle {
   readonly directory: string;
   /** esbuild's account of what went into each output file, keyed by file name within the bundle. */
   readonly outputs: Metafile['outputs'];
+  /** Every file that was read, relative to the source root: also one of which nothing is left, because its constants were inlined. */
+  readonly inputs: readonly string[];
 }
 
 /**
@@ -68,7 +70,7 @@ export function bundleFunction({
   for (const [target, source] of Object.entries(directories)) cpSync(source, join(outputDirectory, target), { recursive: true });
 
   const outputs = Object.fromEntries(Object.entries(result.metafile.outputs).map(([path, output]) => [basename(path), output]));
-  return { name, directory: outputDirectory, outputs };
+  return { name, directory: outputDirectory, outputs, inputs: Object.keys(result.metafile.inputs) };
 }
 
 const settings = {

@@ -109,7 +109,8 @@ function withoutBundlePaths(text: string, directory: string): string {
   return text.replaceAll(`file://${directory}/`, '').replaceAll(`${directory}/`, '');
 }
 
+/** The lines of a stack that the author wrote: not Node's, not the loader's, and not the bundle's own, which no source map leads back from. */
 function userFrames(stack: string): string[] {
   const frames = stack.split('\n').filter((line) => line.startsWith('    at '));
-  return frames.filter((line) => !line.includes('node:internal') && !line.includes('load-app.ts')).slice(0, 5);
+  return frames.filter((line) => !/node:internal|load-app\.ts|[ (](app|chunk-[A-Z0-9]+)\.mjs:\d/.test(line)).slice(0, 5);
 }

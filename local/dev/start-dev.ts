@@ -4,7 +4,7 @@ import { join, resolve, sep } from 'node:path';
 import { packageRoot } from '../../infra/bundle/package-root.ts';
 import { type Database, openDatabase } from '../../shared/db/database.ts';
 import type { SyncReport } from '../../shared/define/sync.ts';
-import { WaybillError } from '../../shared/errors.ts';
+import { messageOf, WaybillError } from '../../shared/errors.ts';
 import type { Refusal } from '../aws-endpoint/aws-call.ts';
 import type { RunningFunction } from '../cloud/deployment.ts';
 import { type Cloud, startCloud } from '../cloud/start-cloud.ts';
@@ -14,6 +14,7 @@ import { type HttpApi, startHttpApi } from '../http-api/http-api.ts';
 import { startEmbeddedPostgres } from '../postgres/start-embedded-postgres.ts';
 import { type EmbeddedSqs, startEmbeddedSqs } from '../sqs/embedded-sqs.ts';
 import { readAssembly } from '../template/read-assembly.ts';
+import { reachDatabase } from './reach-database.ts';
 import { runNode, synthesize } from './synthesize.ts';
 import { type Watched, watchFiles } from './watch-files.ts';
 
@@ -24,6 +25,8 @@ export interface DevOptions {
   /** Instead of the embedded Postgres. */
   databaseUrl?: string;
   isWatching?: boolean;
+  /** Gives up a start that is under way: what it has started is ended, and it fails. */
+  signal?: AbortSignal;
 }
 
 /** What a person at the terminal should hear of. */
@@ -61,6 +64,8 @@ export async function startDev(options: DevOptions, events: DevEvents): Promise<
   }
   const undo: (() => unknown)[] = [];
   const aborting = new AbortController();
+  const giveUp = () => aborting.abort();
+  options.signal?.addEventListener('abort', giveUp);
   async function stop(): Promise<void> {
     aborting.abort();
     for (const step of undo.splice(0).reverse()) await step();
@@ -72,11 +77,15 @@ export async function startDev(options: DevOptions, events: DevEvents): Promise<
     undo.push(() => httpApi.close());
     rmSync(data.join('assembly'), { recursive: true, force: true });
     const assemblyDirectory = data.join('assembly', '0');
-    // All three at once: the synthesis is the longest. If one fails, the others are awaited before what they started is ended.
+    // All three at once: the synthesis is the longest, and given up if another fails. All are awaited before what they started is ended.
+    const orGiveUp = (error: unknown) => {
+      giveUp();
+      throw error;
+    };
     const [database, sqs, synthesis] = await Promise.allSettled([
-      startDatabase(options, data, events),
-      startEmbeddedSqs({ dataDirectory: data.join('sqs') }),
-      synthesize({ entry, outputDirectory: assemblyDirectory, signal: aborting.signal }),
+      startDatabase(options, data, events).catch(orGiveUp),
+      startEmbeddedSqs({ dataDirectory: data.join('sqs') }).catch(orGiveUp),
+      synthesize({ entry, outputDirectory: assemblyDirectory, signal: aborting.signal, processes: data }),
     ]);
     if (database.status === 'fulfilled') undo.push(() => database.value.stop());
     if (sqs.status === 'fulfilled') undo.push(() => sqs.value.close());
@@ -118,7 +127,10 @@ async function startDatabase(
   data: DataDirectory,
   events: DevEvents,
 ): Promise<{ url: string; stop(): Promise<void> }> {
-  if (databaseUrl) return { url: databaseUrl, stop: async () => {} };
+  if (databaseUrl) {
+    await reachDatabase(databaseUrl);
+    return { url: databaseUrl, stop: async () => {} };
+  }
   const postgres = await startEmbeddedPostgres({ dataDirectory: data.join('postgres'), isDurable: true });
   postgres.onExit(({ isExpected, code, signal }) => {
     if (!isExpected)
@@ -176,7 +188,8 @@ async function runStack({ entry, data, httpApi, events, aborting, databaseUrl, s
     const syncFunction = sync[0];
     if (!syncFunction) throw new Error('the stack has no Waybill construct whose app could be rebuilt');
     const buildApp = join(packageRoot, 'local/dev/build-app.ts');
-    await runNode([buildApp, entry, output, syncFunction.settings.codeDirectory], {}, aborting.signal, 'app_not_built');
+    const argv = [buildApp, entry, output, syncFunction.settings.codeDirectory];
+    await runNode({ argv, failureCode: 'app_not_built', signal: aborting.signal, processes: data });
     for (const one of executors) await replaceCode(one, join(output, 'executor'));
     await replaceCode(syncFunction, join(output, 'sync'));
     const result = await syncFunction.lambda.invoke({});
@@ -188,14 +201,16 @@ async function runStack({ entry, data, httpApi, events, aborting, databaseUrl, s
   /** A change in the stack or its functions: everything is synthesized and brought up anew; database, queues and port stay. */
   async function resynthesize(): Promise<string[]> {
     const output = data.join('assembly', String(++generation));
-    await synthesize({ entry, outputDirectory: output, signal: aborting.signal });
+    await synthesize({ entry, outputDirectory: output, signal: aborting.signal, processes: data });
     directory = output;
     await cloud.stop();
     cloud = await boot();
     return readInputs(directory);
   }
 
-  const watching = isWatching ? await watchSources({ inputs: await readInputs(directory), rebuildApp, resynthesize, events }) : undefined;
+  const watching = isWatching
+    ? await watchSources({ inputs: await readInputs(directory), rebuildApp, resynthesize, events, signal: aborting.signal })
+    : undefined;
   return {
     databaseUrl,
     database,
@@ -228,10 +243,12 @@ interface WatchSources {
   rebuildApp(): Promise<string[]>;
   resynthesize(): Promise<string[]>;
   events: DevEvents;
+  /** Aborted at the end, which is no problem to report. */
+  signal: AbortSignal;
 }
 
 /** Watches the app's files, and in a clone those of Waybill itself. Changes are taken one after the other; a failed one leaves what runs. */
-async function watchSources({ inputs, rebuildApp, resynthesize, events }: WatchSources): Promise<{ close(): Promise<void> }> {
+async function watchSources({ inputs, rebuildApp, resynthesize, events, signal }: WatchSources): Promise<{ close(): Promise<void> }> {
   const ownRooms = ['infra', 'functions', 'shared'].map((room) => join(packageRoot, room) + sep);
   const isOwn = (file: string) => ownRooms.some((room) => file.startsWith(room));
   const appFiles = (files: string[]) => files.filter((file) => !isOwn(file));
@@ -243,7 +260,8 @@ async function watchSources({ inputs, rebuildApp, resynthesize, events }: WatchS
         watched().update(appFiles(await work()));
         events.onProgress(`${what} in ${((performance.now() - startedAt) / 1000).toFixed(1)} s`);
       } catch (error) {
-        events.onProblem({ source: 'rebuild', message: error instanceof Error ? error.message : String(error), error });
+        watched().widen();
+        if (!signal.aborted) events.onProblem({ source: 'rebuild', message: messageOf(error), error });
       }
     });
   };

@@ -3,7 +3,13 @@ import type { Exclusion } from '../time/exclusion.ts';
 /** A schedule as the app states it. */
 export type ScheduleDefinition =
   | { type: 'cron'; expression: string; timeZone: string }
-  | { type: 'interval'; intervalSeconds: number; anchor: 'occurrence' | 'completion' };
+  | { type: 'interval'; intervalSeconds: number; anchor: 'occurrence' | 'completion' }
+  /** An ISO 8601 instant. */
+  | { type: 'once'; runAt: string }
+  /** Runs after its parents, by external id, have succeeded; a dormant one only when a running parent activates it. */
+  | { type: 'dependent' | 'dormant_dependent'; dependsOn: string[]; mode: 'all' | 'any' }
+  /** Runs only when somebody asks. */
+  | { type: 'none' };
 
 export interface BackoffDefinition {
   initialSeconds?: number;

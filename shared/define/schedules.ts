@@ -1,4 +1,5 @@
 import { messageOf } from '../errors.ts';
+import { checkInstant } from '../time/check-instant.ts';
 import { checkIntervalSeconds } from '../time/check-interval-seconds.ts';
 import { checkTimeZone } from '../time/check-time-zone.ts';
 import { parseCron } from '../time/parse-cron.ts';
@@ -33,6 +34,8 @@ export function cron(expression: string, { timeZone = 'UTC' }: { timeZone?: stri
 /** Everything that is wrong with a schedule. Apart from the constructors above, so that an app's mistakes are reported together. */
 export function findScheduleMistakes(schedule: ScheduleDefinition): string[] {
   if (schedule.type === 'interval') return mistakesOf(() => checkIntervalSeconds(schedule.intervalSeconds));
+  if (schedule.type === 'once') return mistakesOf(() => checkInstant(schedule.runAt));
+  if (schedule.type !== 'cron') return [];
   return [...mistakesOf(() => parseCron(schedule.expression)), ...mistakesOf(() => checkTimeZone(schedule.timeZone))];
 }
 

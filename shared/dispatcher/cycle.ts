@@ -1,32 +1,81 @@
-import type { Database } from '../db/database.ts';
+import { chain, type StepReport } from '../chain/chain.ts';
+import type { Database, Db } from '../db/database.ts';
 import type { Doorbell } from '../queue/doorbell.ts';
 import type { PoolSettings } from '../settings.ts';
-import { ringDoorbells } from '../transitions/ring-doorbells.ts';
-import { claimQueuedWork } from './claim-queued-work.ts';
+import { type RingableExecution, ringDoorbells } from '../transitions/ring-doorbells.ts';
+import { admitEntries } from './admit-entries.ts';
+import { lockCapacity } from './lock-capacity.ts';
+import { lockEntries } from './lock-entries.ts';
+import { lockGroups } from './lock-groups.ts';
+import { lockManifests } from './lock-manifests.ts';
+import { pickCandidates } from './pick-candidates.ts';
+
+/**
+ * The dispatcher admits queued work within capacity. Each claim is one short transaction that turns entries into pending executions, best first, within
+ * the free slots of the whole, of each group and of each pool; after its commit their bells are rung and noted as sent.
+ *
+ * Locks are taken in the order of the steps, and what a lock protects is read in a statement after it: a count taken together with the lock is the
+ * count from before it. Any number of dispatchers may claim at once. They take turns at the rows of the groups they admit from, and each counts the
+ * slots when its turn has come.
+ *
+ * Killed before the commit, nothing was admitted and the pokes come back. Killed after it, the executions are pending and quiet, and the manager rings them.
+ *
+ * A claim waits for groups but passes over manifests, entries and executions that somebody else has locked. Their wake-up is not lost: whoever locks one
+ * either admits it, and then its end pokes, or decides about it (an outcome, a manager's round, somebody's request) and pokes the dispatcher after the
+ * commit. If that one dies before its poke, the manager's next cycle pokes for whatever is queued and available.
+ */
+export const dispatcherClaim = chain('dispatcher', lockCapacity, lockGroups, pickCandidates, lockManifests, lockEntries, admitEntries);
+
+export interface ClaimContext {
+  db: Db;
+  pools: Record<string, PoolSettings>;
+  /** How many entries one claim may admit. */
+  limit: number;
+}
 
 export interface DispatcherDependencies {
   database: Database;
   doorbell: Doorbell;
   pools: Record<string, PoolSettings>;
+  /** Whether there is time for another claim. */
   hasTime?: () => boolean;
   batchSize?: number;
+  onStep?: (report: StepReport) => void;
 }
 
-/**
- * The dispatcher admits queued work within capacity. Each round is one short transaction that turns entries into pending
- * executions; after its commit their bells are rung and noted as sent.
- *
- * Killed before the commit, nothing was admitted. Killed after it, the executions are pending and quiet, and the manager
- * rings them. Any number of dispatchers may run at once: they take turns at the rows of the groups they admit from.
- */
-export async function dispatcherCycle({ database, doorbell, pools, hasTime = () => true, batchSize = 100 }: DispatcherDependencies) {
+/** Claims until nothing more can be admitted, or the time is used up. */
+export async function dispatcherCycle({
+  database,
+  doorbell,
+  pools,
+  hasTime = () => true,
+  batchSize = 100,
+  onStep,
+}: DispatcherDependencies) {
   let admittedCount = 0;
   let rungCount = 0;
   do {
-    const admitted = await database.transaction((db) => claimQueuedWork(db, { pools, limit: batchSize }));
+    const { admitted, mayHaveMore } = await claimQueuedWork(database, { pools, limit: batchSize, onStep });
     admittedCount += admitted.length;
     rungCount += (await ringDoorbells(database, doorbell, pools, admitted)).length;
-    if (admitted.length < batchSize) break;
+    if (!mayHaveMore) break;
   } while (hasTime());
   return { admittedCount, rungCount };
+}
+
+export interface Claim {
+  /** In the order of their rank. */
+  admitted: RingableExecution[];
+  /** The claim was full, or had to leave groups out that may have something for the pools that are still free. */
+  mayHaveMore: boolean;
+}
+
+/** One claim. An entry that is missing from the answer keeps its place. */
+export async function claimQueuedWork(
+  database: Database,
+  { onStep, ...context }: Omit<ClaimContext, 'db'> & Pick<DispatcherDependencies, 'onStep'>,
+): Promise<Claim> {
+  const { admitted, groupIds, freeSlots } = await database.transaction((db) => dispatcherClaim({}, { db, ...context }, onStep));
+  const mayHaveMore = admitted.length > 0 && (admitted.length === context.limit || groupIds.length === freeSlots);
+  return { admitted, mayHaveMore };
 }

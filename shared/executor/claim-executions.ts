@@ -19,27 +19,56 @@ export interface ClaimedExecution {
   attempt: number;
   occurrenceAt: Date | null;
   timeoutSeconds: number | null;
-  unknownSinceAt: Date | null;
+  isCancelRequested: boolean;
+  /** How long ago, by the database's clock, an executor first did not know the workflow. */
+  unknownForSeconds: number | null;
   lastSuccessStartedAt: Date | null;
 }
 
+export interface Claim {
+  claimed: ClaimedExecution[];
+  /** Claimable, but left alone because one of the bells is for an execution that must run alone. */
+  postponed: ExecutionId[];
+}
+
 /**
- * Takes ownership of pending executions. Repeating it with one's own token is success. One that is missing from the answer is
- * someone else's or over: a duplicate delivery is normal, not an error.
+ * Takes ownership of pending executions: of all that are named or, if one of them must run alone, of that one only. One that is neither claimed nor postponed
+ * is someone else's or over: a duplicate delivery is normal, not an error.
+ *
+ * Repeating it with one's own token gives what the first call took, no more: an answer that got lost may be asked for again, and what became pending in
+ * between does not change it. Rows are locked in the order of their ids, so that invocations which share bells never wait for each other in a circle, and
+ * `is_solo` is read from the locked row.
  */
-export function claimExecutions(
-  db: Db,
-  { ids, leaseToken, leaseSeconds, requestId, logStream }: ClaimExecutions,
-): Promise<ClaimedExecution[]> {
-  return db.query<ClaimedExecution>(sql`
-    update waybill.execution e
-       set state = 'in_progress', lease_token = ${leaseToken}, lease_expires_at = waybill.now() + make_interval(secs => ${leaseSeconds}),
-           started_at = coalesce(started_at, waybill.now()), request_id = ${requestId}, log_stream = ${logStream}, ring_count = 0
-     where e.id = any(${ids}::bigint[])
-       and (e.state = 'pending' or (e.state = 'in_progress' and e.lease_token = ${leaseToken}))
-       and e.group_count is null and e.workflow_name is not null
-    returning e.id, e.run_id as "runId", e.workflow_name as "workflowName", e.input, e.attempt, e.occurrence_at as "occurrenceAt",
-              e.timeout_seconds as "timeoutSeconds", e.unknown_since_at as "unknownSinceAt",
-              (select m.external_id from waybill.manifest m where m.id = e.manifest_id) as "externalId",
-              (select m.last_success_started_at from waybill.manifest m where m.id = e.manifest_id) as "lastSuccessStartedAt"`);
+export async function claimExecutions(db: Db, { ids, leaseToken, leaseSeconds, requestId, logStream }: ClaimExecutions): Promise<Claim> {
+  const rows = await db.query<ClaimedExecution & { isClaimed: boolean }>(sql`
+    with bell as (
+      select e.id, case when e.lease_token = ${leaseToken} then 'own' when e.is_solo then 'solo' else 'other' end as kind
+        from waybill.execution e
+       where e.id = any(${ids}::bigint[])
+         and (e.state = 'pending' or (e.state = 'in_progress' and e.lease_token = ${leaseToken}))
+         and e.group_count is null and e.workflow_name is not null
+       order by e.id for no key update
+    ), chosen as (
+      select id from bell
+       where case when exists (select from bell where kind = 'own') then kind = 'own'
+                  when exists (select from bell where kind = 'solo') then id = (select min(id) from bell where kind = 'solo')
+                  else true end
+    ), claimed as (
+      update waybill.execution e
+         set state = 'in_progress', lease_token = ${leaseToken}, lease_expires_at = waybill.now() + make_interval(secs => ${leaseSeconds}),
+             started_at = coalesce(started_at, waybill.now()), request_id = ${requestId}, log_stream = ${logStream}, ring_count = 0
+        from chosen
+       where e.id = chosen.id and (e.state = 'pending' or (e.state = 'in_progress' and e.lease_token = ${leaseToken}))
+      returning e.*
+    )
+    select b.id, c.id is not null as "isClaimed", c.run_id as "runId", c.workflow_name as "workflowName", c.input, c.attempt,
+           c.occurrence_at as "occurrenceAt", c.timeout_seconds as "timeoutSeconds", c.cancel_requested_at is not null as "isCancelRequested",
+           extract(epoch from waybill.now() - c.unknown_since_at)::float8 as "unknownForSeconds",
+           m.external_id as "externalId", m.last_success_started_at as "lastSuccessStartedAt"
+      from bell b left join claimed c on c.id = b.id left join waybill.manifest m on m.id = c.manifest_id
+     order by b.id`);
+  return {
+    claimed: rows.filter(({ isClaimed }) => isClaimed),
+    postponed: rows.filter(({ isClaimed }) => !isClaimed).map(({ id }) => id),
+  };
 }

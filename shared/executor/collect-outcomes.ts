@@ -1,10 +1,7 @@
 import type { Outcome } from '../transitions/end-runs.ts';
 
-/** Outcomes that arrive within this time share one commit. */
-const WINDOW_MS = 20;
-
-/** Gathers outcomes into sets for `record`, never holding one back for the slowest run of the batch. */
-export function collectOutcomes(record: (batch: Outcome[]) => Promise<void>) {
+/** Gathers outcomes that come within a short time into sets for `record`, one set after the other, never holding one back for the slowest run of the batch. */
+export function collectOutcomes(windowMs: number, record: (batch: Outcome[]) => Promise<void>) {
   let waiting: Outcome[] = [];
   let timer: NodeJS.Timeout | undefined;
   let recording = Promise.resolve();
@@ -18,13 +15,11 @@ export function collectOutcomes(record: (batch: Outcome[]) => Promise<void>) {
   }
 
   return {
-    /** `isLast` says that no other run is under way, so there is nothing to wait for. */
-    add(outcome: Outcome, isLast: boolean): void {
+    add(outcome: Outcome): void {
       waiting.push(outcome);
-      if (isLast) flush();
-      else timer ??= setTimeout(flush, WINDOW_MS);
+      timer ??= setTimeout(flush, windowMs);
     },
-    /** Resolves when everything added so far has been recorded. */
+    /** Resolves when everything added so far has been recorded; waits for nothing else. */
     async settled(): Promise<void> {
       flush();
       await recording;

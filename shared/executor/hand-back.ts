@@ -3,13 +3,20 @@ import { sql } from '../db/sql.ts';
 import type { ExecutionId } from '../model/ids.ts';
 
 /**
- * Gives an execution back whose workflow this deployment does not know: a rollout may be under way, so it is rung again
- * without counting an attempt. Zero rows mean that the lease was lost meanwhile.
+ * Gives executions back whose workflow this deployment does not know: a rollout may be under way, so they are rung again without counting an attempt. The
+ * first time is noted, and kept through every later one. One that is missing from the answer was lost meanwhile, which is not the caller's business any more.
  */
-export async function handBackUnknown(db: Db, { id, leaseToken }: { id: ExecutionId; leaseToken: string }): Promise<void> {
-  await db.query(sql`
-    update waybill.execution
+export async function handBackUnknown(db: Db, { ids, leaseToken }: { ids: ExecutionId[]; leaseToken: string }): Promise<ExecutionId[]> {
+  const rows = await db.query<{ id: ExecutionId }>(sql`
+    with held as (
+      select id from waybill.execution
+       where id = any(${ids}::bigint[]) and state = 'in_progress' and lease_token = ${leaseToken}
+       order by id for no key update
+    )
+    update waybill.execution e
        set state = 'pending', lease_token = null, lease_expires_at = null, started_at = null, sent_at = waybill.now(),
-           unknown_since_at = coalesce(unknown_since_at, waybill.now())
-     where id = ${id} and state = 'in_progress' and lease_token = ${leaseToken}`);
+           unknown_since_at = coalesce(e.unknown_since_at, waybill.now())
+      from held where e.id = held.id and e.state = 'in_progress'
+    returning e.id`);
+  return rows.map(({ id }) => id);
 }

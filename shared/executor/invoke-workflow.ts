@@ -1,70 +1,81 @@
-import { setTimeout as wait } from 'node:timers/promises';
-import { messageOf } from '../errors.ts';
-import { toStorableJson, toStorableText } from '../model/json.ts';
+import { toStorableJson } from '../model/json.ts';
 import type { AnyWorkflow } from '../model/workflow.ts';
 import type { Logger } from '../observability/log.ts';
 import type { Failure } from '../transitions/end-runs.ts';
 import type { ClaimedExecution } from './claim-executions.ts';
 import { createContext } from './context.ts';
+import { describeFailure, describeThrown } from './describe-thrown.ts';
+import type { Redact } from './redact.ts';
 
-/** How long a workflow may take to notice its signal before the run is recorded without it. */
-const GRACE_MS = 1_000;
+export type Invoked = { state: 'completed'; output: unknown } | { state: 'failed' | 'cancelled'; failure: Failure };
 
-export type Invoked = { state: 'completed'; output: unknown } | { state: 'failed'; failure: Failure };
+export interface InvokeWorkflow {
+  signal: AbortSignal;
+  /** How long the workflow may take to notice its signal. */
+  graceMs: number;
+  log: Logger;
+  createRedact(): Redact;
+}
 
-/** The reason an AbortSignal carries: it becomes the recorded failure. */
-export class RunAborted extends Error {
-  readonly code: 'timeout' | 'cancelled' | 'deadline' | 'lease_lost';
-  constructor(code: RunAborted['code'], message: string) {
-    super(message);
-    this.name = 'RunAborted';
-    this.code = code;
+/**
+ * Validates the input and runs the workflow, both under the signal. Whatever is thrown becomes a failure; nothing is raised.
+ *
+ * A workflow that ignores its signal is left behind after the grace, so that one run cannot hold up the others of its batch. A promise cannot be killed: it may go on in
+ * this process, in later invocations too, until the process ends. What it does through Waybill is refused, since its lease is over; what it does elsewhere is only
+ * held together by its idempotency key. Ending the process would be no cure: the handler runs before its answer is sent, so it would take the outcomes of the
+ * batch along, or the next invocation.
+ */
+export async function invokeWorkflow(workflow: AnyWorkflow, execution: ClaimedExecution, invoke: InvokeWorkflow): Promise<Invoked> {
+  const { signal, graceMs, createRedact } = invoke;
+  const grace = startGrace(signal, graceMs);
+  try {
+    return await Promise.race([perform(workflow, execution, invoke), grace.isOver]);
+  } catch (thrown) {
+    const failure = describeThrown(signal.aborted ? signal.reason : thrown, createRedact());
+    return { state: failure.code === 'cancelled' ? 'cancelled' : 'failed', failure };
+  } finally {
+    grace.stop();
   }
 }
 
-/** Validates the input and runs the workflow under the signal. Whatever is thrown becomes a failure; nothing is raised. */
-export async function invokeWorkflow(
+async function perform(
   workflow: AnyWorkflow,
   execution: ClaimedExecution,
-  signal: AbortSignal,
-  log: Logger,
+  { signal, log, createRedact }: InvokeWorkflow,
 ): Promise<Invoked> {
-  try {
-    const parsed = await workflow.input['~standard'].validate(execution.input);
-    if (parsed.issues) return failed({ code: 'invalid_input', message: describeIssues(parsed.issues), isFinal: true });
-    const running = Promise.resolve(workflow.run(createContext(execution, signal, log), parsed.value));
-    const output = toStorableJson(await Promise.race([running, rejectOnAbort(signal)]));
-    if ('problem' in output)
-      return failed({ code: 'invalid_output', message: `the output cannot be stored: ${output.problem}`, isFinal: true });
-    return { state: 'completed', output: JSON.parse(output.text) };
-  } catch (thrown) {
-    return failed(describeThrown(signal.aborted ? signal.reason : thrown));
-  }
+  const fail = (failure: Failure): Invoked => ({ state: 'failed', failure: describeFailure(failure, createRedact()) });
+  signal.throwIfAborted();
+  const parsed = await workflow.input['~standard'].validate(execution.input);
+  if (parsed.issues) return fail({ code: 'invalid_input', message: describeIssues(parsed.issues), isFinal: true });
+  // A validator that outlasted the run must not start it.
+  signal.throwIfAborted();
+  const output = toStorableJson(await workflow.run(createContext(execution, signal, log), parsed.value));
+  if ('problem' in output)
+    return fail({ code: 'invalid_output', message: `the output cannot be stored: ${output.problem}`, isFinal: true });
+  return { state: 'completed', output: JSON.parse(output.text) };
 }
 
-/** A workflow that ignores its signal is left behind, so that one run cannot hold up the batch. */
-function rejectOnAbort(signal: AbortSignal): Promise<never> {
-  return new Promise((_, reject) => {
-    const rejectLater = () => wait(GRACE_MS, undefined, { ref: false }).then(() => reject(signal.reason));
-    if (signal.aborted) rejectLater();
-    else signal.addEventListener('abort', rejectLater, { once: true });
-  });
-}
-
-function failed(failure: Failure): Invoked {
-  return { state: 'failed', failure: { ...failure, message: toStorableText(failure.message, 4_000) } };
-}
-
-function describeThrown(thrown: unknown): Failure {
-  const isFinal = thrown instanceof Error && thrown.name === 'NonRetryableError';
-  const code = thrown instanceof RunAborted ? thrown.code : isFinal ? 'non_retryable' : 'thrown';
-  const stack = thrown instanceof Error && thrown.stack ? toStorableText(thrown.stack, 16_000) : undefined;
-  return { code, message: messageOf(thrown), stack, isFinal };
+/** Rejects when the signal was given and the grace is used up. */
+function startGrace(signal: AbortSignal, graceMs: number): { isOver: Promise<never>; stop(): void } {
+  let timer: NodeJS.Timeout | undefined;
+  const { promise: isOver, reject } = Promise.withResolvers<never>();
+  const begin = () => {
+    timer = setTimeout(() => reject(signal.reason), graceMs);
+  };
+  if (signal.aborted) begin();
+  else signal.addEventListener('abort', begin, { once: true });
+  return {
+    isOver,
+    stop() {
+      signal.removeEventListener('abort', begin);
+      clearTimeout(timer);
+    },
+  };
 }
 
 function describeIssues(issues: readonly { message: string; path?: readonly unknown[] }[]): string {
   const lines = issues.slice(0, 10).map(({ message, path = [] }) => {
-    const place = path.map((part) => String((part as { key?: unknown })?.key ?? part)).join('.');
+    const place = path.map((part) => String((part as { key?: unknown } | null)?.key ?? part)).join('.');
     return place ? `${place}: ${message}` : message;
   });
   return `the input is invalid: ${lines.join('; ')}${issues.length > 10 ? `; and ${issues.length - 10} more` : ''}`;

@@ -1,48 +1,56 @@
-import type { Database } from '../db/database.ts';
 import type { ExecutionId } from '../model/ids.ts';
 import type { Logger } from '../observability/log.ts';
-import { RunAborted } from './invoke-workflow.ts';
-import { renewLeases } from './renew-leases.ts';
-
-/** The first renewal comes late enough that short runs never pay for one. */
-const FIRST_RENEWAL_MS = 10_000;
-const RENEWAL_MS = 15_000;
+import { startWatch, stopWatch, tellThread } from './lease-thread.ts';
+import type { Progress } from './renew-leases.ts';
+import type { ThreadReport, Watch } from './renewal-messages.ts';
+import type { ExecutorTimings } from './timings.ts';
 
 export interface KeepLeases {
-  database: Database;
+  databaseUrl: string;
   leaseToken: string;
-  leaseSeconds: number;
-  /** The runs under way; whoever finishes takes its run out. */
-  aborts: ReadonlyMap<ExecutionId, AbortController>;
+  leases: Watch['leases'];
+  timings: ExecutorTimings;
+  onLost(id: ExecutionId): void;
+  onCancelRequested(id: ExecutionId): void;
   log: Logger;
 }
 
-/** Renews the leases of all runs under way until stopped, and aborts the runs that were cancelled or lost. */
-export function keepLeases({ database, leaseToken, leaseSeconds, aborts, log }: KeepLeases): { stop(): void } {
-  let timer = setTimeout(renew, FIRST_RENEWAL_MS);
-  let isStopped = false;
+export interface LeaseKeeper {
+  /** The run is over: its lease is not renewed any more, from this instant on. */
+  release(id: ExecutionId): void;
+  /** Written with the next renewal; runs that end before their first have no progress worth showing. */
+  reportProgress(id: ExecutionId, progress: Progress): void;
+  /** Releases all. To be called before the invocation answers: a frozen process must find nothing to renew when it wakes. */
+  stop(): void;
+}
 
-  async function renew(): Promise<void> {
-    const ids = [...aborts.keys()];
-    try {
-      if (ids.length) {
-        const renewed = new Map((await renewLeases(database, { ids, leaseToken, leaseSeconds })).map((row) => [row.id, row]));
-        for (const id of ids) {
-          if (!renewed.has(id))
-            aborts.get(id)?.abort(new RunAborted('lease_lost', 'the lease was lost: the run was ended by somebody else'));
-          else if (renewed.get(id)?.isCancelRequested) aborts.get(id)?.abort(new RunAborted('cancelled', 'the run was cancelled'));
-        }
-      }
-    } catch (error) {
-      log.warn('leases could not be renewed, trying again', { error, executionIds: ids });
+/** Has the leases of an invocation renewed by another thread, and tells which of its runs were cancelled or lost. */
+export function keepLeases({ databaseUrl, leaseToken, leases, timings, onLost, onCancelRequested, log }: KeepLeases): LeaseKeeper {
+  const held = new Int32Array(new SharedArrayBuffer(leases.length * Int32Array.BYTES_PER_ELEMENT)).fill(1);
+  const { leaseSeconds, firstRenewalMs, renewalMs, renewalRetryMs, renewalAttemptMs } = timings;
+  const pace = { leaseSeconds, firstRenewalMs, renewalMs, renewalRetryMs, renewalAttemptMs };
+
+  function hear(report: ThreadReport): void {
+    if (report.kind === 'trouble') {
+      log.warn('leases could not be renewed, trying again', { reason: report.message, executionIds: leases.map(({ id }) => String(id)) });
+      return;
     }
-    if (!isStopped) timer = setTimeout(renew, RENEWAL_MS);
+    report.lost.forEach(onLost);
+    report.cancelled.forEach(onCancelRequested);
   }
 
+  if (leases.length) startWatch({ kind: 'watch', leaseToken, databaseUrl, leases, held, ...pace }, hear);
   return {
+    release(id) {
+      const index = leases.findIndex((lease) => lease.id === id);
+      if (index >= 0) Atomics.store(held, index, 0);
+    },
+    reportProgress(id, progress) {
+      tellThread({ kind: 'progress', leaseToken, id, progress });
+    },
     stop() {
-      isStopped = true;
-      clearTimeout(timer);
+      for (const index of held.keys()) Atomics.store(held, index, 0);
+      stopWatch(leaseToken);
     },
   };
 }

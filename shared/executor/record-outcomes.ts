@@ -1,25 +1,84 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import type { Database } from '../db/database.ts';
-import { isConnectionLost } from '../db/postgres-errors.ts';
+import { type Database, type DatabaseOptions, openDatabase } from '../db/database.ts';
+import { isConnectionLost, isRowRefused } from '../db/postgres-errors.ts';
+import { messageOf } from '../errors.ts';
+import { toStorableText } from '../model/json.ts';
 import type { Logger } from '../observability/log.ts';
 import { type EndedRun, endRuns, type Outcome } from '../transitions/end-runs.ts';
+import { findRecordedOutcomes } from './find-recorded-outcomes.ts';
 
-const WAITS_MS = [50, 250, 1_000, 3_000];
+export interface RecordOutcomes {
+  database: Database;
+  databaseOptions: DatabaseOptions;
+  /** The pauses before each further try. */
+  retryMs: readonly number[];
+  log: Logger;
+}
 
 /**
- * Records outcomes as one set. A lost connection is tried again on a fresh one: repeating is safe, because an outcome
- * that was committed without our hearing of it no longer meets the condition. When the database stays away the lease runs
- * out, and recovery ends the run.
+ * Records outcomes as one set, on three levels: over the pooled connection; when that is lost, over a fresh one, a few times; when the database stays away, by the
+ * lease, which runs out, so that recovery ends the runs. Only the third one raises.
+ *
+ * Repeating is safe: what was committed without our hearing of it no longer meets the condition, is recognized by its token and outcome, and counts as
+ * recorded now. An outcome that is missing from the answer was refused, because somebody else has ended the run.
  */
-export async function recordOutcomes(database: Database, outcomes: Outcome[], log: Logger): Promise<EndedRun[]> {
-  for (let attempt = 0; ; attempt++) {
-    try {
-      return await database.transaction((db) => endRuns(db, outcomes));
-    } catch (error) {
-      const pause = WAITS_MS[attempt];
-      if (pause === undefined || !isConnectionLost(error)) throw error;
-      log.warn('the database went away while outcomes were recorded, trying again', { error, attempt: attempt + 1 });
-      await wait(pause);
-    }
+export async function recordOutcomes(
+  outcomes: Outcome[],
+  { database, databaseOptions, retryMs, log }: RecordOutcomes,
+): Promise<EndedRun[]> {
+  try {
+    return await record(database, outcomes);
+  } catch (error) {
+    if (!isConnectionLost(error)) throw error;
+    log.warn('the connection was lost while outcomes were recorded, trying again on a fresh one', { error });
   }
+  const fresh = openDatabase({ ...databaseOptions, maxConnections: 1 });
+  try {
+    for (let attempt = 0; ; attempt++) {
+      try {
+        return await record(fresh, outcomes);
+      } catch (error) {
+        const pauseMs = retryMs[attempt];
+        if (pauseMs === undefined || !isConnectionLost(error)) throw error;
+        log.warn('the database went away while outcomes were recorded, trying again', { error, attempt: attempt + 1 });
+        await wait(pauseMs);
+      }
+    }
+  } finally {
+    fresh.close().catch(() => {});
+  }
+}
+
+/** An outcome that Postgres cannot store must not take the others of its set along: alone, it becomes a failure that says so. */
+async function record(database: Database, outcomes: Outcome[]): Promise<EndedRun[]> {
+  try {
+    return await commit(database, outcomes);
+  } catch (error) {
+    if (!isRowRefused(error)) throw error;
+    const [outcome, ...others] = outcomes;
+    if (!others.length) return commit(database, [refuse(outcome!, error)]);
+    const recorded: EndedRun[] = [];
+    for (const one of outcomes) recorded.push(...(await record(database, [one])));
+    return recorded;
+  }
+}
+
+/** Killed before the commit, nothing is recorded and the lease decides; killed after it, only pokes are missing, and the next cycle looks anyway. */
+function commit(database: Database, outcomes: Outcome[]): Promise<EndedRun[]> {
+  return database.transaction(async (db) => {
+    const ended = await endRuns(db, outcomes);
+    const known = new Set(ended.map(({ executionId }) => executionId));
+    return [
+      ...ended,
+      ...(await findRecordedOutcomes(
+        db,
+        outcomes.filter(({ executionId }) => !known.has(executionId)),
+      )),
+    ];
+  });
+}
+
+function refuse({ executionId, leaseToken, runningMs }: Outcome, error: unknown): Outcome {
+  const message = toStorableText(`the outcome cannot be stored: ${messageOf(error)}`, 4_000);
+  return { executionId, leaseToken, runningMs, state: 'failed', failure: { code: 'invalid_output', message, isFinal: true } };
 }

@@ -1,5 +1,6 @@
 import type { Database, Db } from '../db/database.ts';
 import { sql } from '../db/sql.ts';
+import { pruneRuns, type RunCursor } from './prune-runs.ts';
 
 export interface PruneOptions {
   retentionDays: number;
@@ -15,51 +16,33 @@ export interface PruneReport {
 }
 
 /**
- * Removes what is older than the retention, in bounded batches that lock only rows nobody else holds. Executions go as whole trees,
- * and never under a dead letter that awaits a person. Killed in between, the next hour goes on.
+ * Removes what is older than the retention, in bounded batches that lock only rows nobody else holds. Executions go as whole runs.
+ * Killed in between, the next hour goes on.
  */
 export async function prune(
   database: Database,
   { retentionDays, batchSize = 1_000, hasTime = () => true }: PruneOptions,
 ): Promise<PruneReport> {
-  const report = { executionCount: 0, entryCount: 0, otherCount: 0 };
-  const drain = async (remove: (db: Db) => Promise<number>) => {
+  const executionCount = await drainRuns(database, { retentionDays, batchSize, hasTime });
+  const drain = async (remove: (db: Db, retentionDays: number, limit: number) => Promise<number>) => {
     for (let total = 0; ; ) {
-      const count = await database.transaction(remove);
+      const count = await database.transaction((db) => remove(db, retentionDays, batchSize));
       total += count;
       if (count < batchSize || !hasTime()) return total;
     }
   };
-  report.executionCount = await drain((db) => pruneExecutions(db, retentionDays, batchSize));
-  report.entryCount = await drain((db) => pruneEntries(db, retentionDays, batchSize));
-  for (const remove of [pruneIdempotencyKeys, pruneNotifications, pruneAuditEvents]) {
-    report.otherCount += await drain((db) => remove(db, retentionDays, batchSize));
-  }
-  return report;
+  const entryCount = await drain(pruneEntries);
+  const otherCount = (await drain(pruneIdempotencyKeys)) + (await drain(pruneNotifications)) + (await drain(pruneAuditEvents));
+  return { executionCount, entryCount, otherCount };
 }
 
-/** Counts runs: attempts of one run and the executions below them go together, and only when all of them have ended long ago. */
-async function pruneExecutions(db: Db, retentionDays: number, limit: number): Promise<number> {
-  const candidates = await db.query<{ id: number; runId: number }>(sql`
-    select id, run_id as "runId" from waybill.execution
-     where finished_at < waybill.now() - make_interval(days => ${retentionDays}) and parent_id is null
-     order by finished_at limit ${limit} for update skip locked`);
-  if (!candidates.length) return 0;
-  const runIds = [...new Set(candidates.map(({ runId }) => runId))];
-  const removable = sql`
-    select e.id from waybill.execution e
-     where e.root_id in (select r.id from waybill.execution r where r.run_id = any(${runIds}::bigint[]) and r.parent_id is null)
-       and e.root_id not in (
-         select r.id from waybill.execution r join waybill.execution o on o.run_id = r.run_id
-          where r.run_id = any(${runIds}::bigint[])
-            and (o.finished_at is null or o.finished_at >= waybill.now() - make_interval(days => ${retentionDays})
-                 or exists (select from waybill.work_queue w where w.run_id = r.run_id and w.status = 'queued')
-                 or exists (select from waybill.dead_letter d where d.run_id = r.run_id and d.status = 'awaiting_intervention')))`;
-  await db.query(sql`delete from waybill.execution_log where execution_id in (${removable})`);
-  await db.query(sql`delete from waybill.execution_step where execution_id in (${removable})`);
-  await db.query(sql`delete from waybill.dead_letter where status <> 'awaiting_intervention' and execution_id in (${removable})`);
-  const removed = await db.query(sql`delete from waybill.execution where id in (${removable}) returning id`);
-  return removed.length;
+async function drainRuns(database: Database, { retentionDays, batchSize, hasTime }: Required<PruneOptions>): Promise<number> {
+  for (let total = 0, after: RunCursor | undefined; ; ) {
+    const { count, next } = await database.transaction((db) => pruneRuns(db, { retentionDays, limit: batchSize, after }));
+    total += count;
+    if (!next || !hasTime()) return total;
+    after = next;
+  }
 }
 
 /** An entry stays as long as the execution it became. */

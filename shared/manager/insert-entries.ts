@@ -1,10 +1,8 @@
 import type { Db } from '../db/database.ts';
 import { sql } from '../db/sql.ts';
 import type { ManifestId } from '../model/ids.ts';
+import { DEPENDENT_PRIORITY_BOOST } from '../model/priority.ts';
 import type { QueueDecision } from './determine-jobs-to-queue.ts';
-
-/** What dependents and dormant ones have over others of the same priority: a chain that began should end. */
-export const DEPENDENT_PRIORITY_BOOST = 16;
 
 /** Queues one entry per occurrence, as one set. A manifest that is missing from the answer met a unique index with all of its entries. */
 export async function insertEntries(db: Db, decisions: QueueDecision[]): Promise<ManifestId[]> {

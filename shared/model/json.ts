@@ -3,7 +3,7 @@ export const MAX_JSON_BYTES = 256 * 1024;
 
 /**
  * The JSON text of a value, or the reason why it has none that can be stored: cyclic values, big integers, NUL characters
- * (which Postgres refuses inside jsonb) and what is too large.
+ * and halves of surrogate pairs (which Postgres refuses inside jsonb) and what is too large.
  */
 export function toStorableJson(value: unknown, maxBytes = MAX_JSON_BYTES): { text: string } | { problem: string } {
   let text: string | undefined;
@@ -14,6 +14,9 @@ export function toStorableJson(value: unknown, maxBytes = MAX_JSON_BYTES): { tex
   }
   if (text === undefined) return { text: 'null' };
   if (/(?<!\\)(?:\\\\)*\\u0000/.test(text)) return { problem: 'it contains the character \\u0000, which cannot be stored' };
+  // Pairs are written as they are; an escape of this range is a half on its own.
+  if (/(?<!\\)(?:\\\\)*\\ud[89a-f]/.test(text))
+    return { problem: 'it contains half of a surrogate pair, which cannot be stored: cut text between characters' };
   const bytes = Buffer.byteLength(text);
   if (bytes > maxBytes)
     return { problem: `it is ${bytes} bytes of JSON, at most ${maxBytes} are allowed: store it elsewhere and return its key` };
@@ -22,6 +25,7 @@ export function toStorableJson(value: unknown, maxBytes = MAX_JSON_BYTES): { tex
 
 /** Text as Postgres can store it, cut to a length that is still useful to read. */
 export function toStorableText(text: string, maxLength: number): string {
-  const storable = text.replaceAll('\u0000', '\uFFFD').toWellFormed();
-  return storable.length <= maxLength ? storable : `${storable.slice(0, maxLength - 1)}…`;
+  const cut = text.length <= maxLength ? text : `${text.slice(0, maxLength - 1)}…`;
+  // After the cut, which may go through the middle of a character.
+  return cut.replaceAll('\u0000', '\uFFFD').toWellFormed();
 }

@@ -1,3 +1,5 @@
+import { inspect } from 'node:util';
+
 const LEVELS = ['debug', 'info', 'warn', 'error'] as const;
 export type LogLevel = (typeof LEVELS)[number];
 
@@ -18,7 +20,7 @@ export function createLogger(source: string, write: (line: string) => void = (li
     if (LEVELS.indexOf(level) < threshold) return;
     const line = { level, source, message };
     // Given twice: first for their place in the line, last so that no field can pass for one of them.
-    write(JSON.stringify(Object.assign({ ...line }, describe(fields), line)));
+    write(toJson(Object.assign({ ...line }, describe(fields), line)));
   };
   return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') };
 }
@@ -33,4 +35,26 @@ function describe(fields: LogFields = {}): LogFields {
         : value,
     ]),
   );
+}
+
+/** A field that JSON cannot say (a cycle, a big integer, a `toJSON` that throws) is told as text: logging never fails the work it tells of. */
+function toJson(fields: LogFields): string {
+  try {
+    return JSON.stringify(fields);
+  } catch {
+    return JSON.stringify(
+      Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, isJson(value) ? value : inspect(value, AS_TEXT)])),
+    );
+  }
+}
+
+const AS_TEXT = { breakLength: Number.POSITIVE_INFINITY, customInspect: false };
+
+function isJson(value: unknown): boolean {
+  try {
+    JSON.stringify(value);
+    return true;
+  } catch {
+    return false;
+  }
 }

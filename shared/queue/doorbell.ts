@@ -34,5 +34,7 @@ export function decodeExecutionBell(body: string): ExecutionId | undefined {
   }
   const { v, executionId } = (parsed ?? {}) as { v?: unknown; executionId?: unknown };
   if (v !== 1 || typeof executionId !== 'string' || !/^[1-9]\d{0,15}$/.test(executionId)) return undefined;
-  return Number(executionId) as ExecutionId;
+  const id = Number(executionId);
+  // Beyond, a number is rounded, and the bell would ring for another execution.
+  return Number.isSafeInteger(id) ? (id as ExecutionId) : undefined;
 }

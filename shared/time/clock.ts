@@ -2,3 +2,5 @@
 export interface Clock {
   now(): Date;
 }
+import { sql } from '../db/sql.ts';
+export const x = sql;

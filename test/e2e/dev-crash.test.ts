@@ -116,7 +116,10 @@ test('kill -9 of every process during runs loses nothing and repeats nothing but
   const last = Math.max(...after.map(({ id }) => Number(id)));
   await waitFor(
     'the steady manifest to go on',
-    async () => (await readExecutions(database)).some(({ id, state, manifest }) => Number(id) > last && manifest === 'steady' && state === 'completed'),
+    async () =>
+      (await readExecutions(database)).some(
+        ({ id, state, manifest }) => Number(id) > last && manifest === 'steady' && state === 'completed',
+      ),
     { seconds: 30, describe: () => dev.stdout + dev.stderr },
   );
   expect(await query(database, 'select external_id from waybill.manifest where next_due_at is null')).toEqual([]);

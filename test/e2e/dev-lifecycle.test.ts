@@ -27,7 +27,8 @@ async function startAgain(): Promise<void> {
 }
 
 /** The lines that tell of finished runs, as `manifest #id state`. */
-const runLines = () => [...dev.stdout.matchAll(/^\d\d:\d\d:\d\d [✓✗○] (\S+) #(\d+) (\w+)/gm)].map(([, name, id, state]) => ({ name, id, state }));
+const runLines = () =>
+  [...dev.stdout.matchAll(/^\d\d:\d\d:\d\d [✓✗○] (\S+) #(\d+) (\w+)/gm)].map(([, name, id, state]) => ({ name, id, state }));
 
 /**
  * A run that finishes from now on: proof that everything from the schedule to the recorded outcome works. One is due every ten seconds; waiting
@@ -126,33 +127,52 @@ test('Ctrl-C ends every process and removes what only a running cloud has', pati
   expect(await dev.interrupt()).toEqual({ code: 0, signal: null });
   console.log(`stopped in ${((performance.now() - startedAt) / 1000).toFixed(1)} s`);
   expect(await dev.listLeftBehind()).toEqual([]);
-  expect(dev.stdout).toMatch(/\nstopping… [^]*stopped\n$/);
+  expect(dev.stdout).toMatch(/\nstopping… [\s\S]*stopped\n$/);
   for (const name of ['endpoints.json', 'processes.json', 'postgres/postmaster.pid']) {
     expect(existsSync(join(dataDirectory, name)), name).toBe(false);
   }
   await expect(fetch(apiUrl)).rejects.toThrow('fetch failed');
 });
 
-test('Ctrl-C during a start ends every process, and the start never becomes ready', patience, async () => {
-  const interrupted = local.start({ app, dataDirectory });
-  await waitFor('the start to have begun', async () => (await interrupted.listTree()).length > 1, { seconds: 30 });
+/** Starts, and waits for the synthesis to be under way and noted. */
+async function startHalfway(): Promise<DevProcess> {
+  const starting = local.start({ app, dataDirectory });
+  await waitFor('the synthesis to be noted', () => existsSync(join(dataDirectory, 'processes.json')), {
+    seconds: 30,
+    describe: () => starting.stdout + starting.stderr,
+  });
+  expect((await starting.listTree()).length).toBeGreaterThan(0);
+  return starting;
+}
+
+test('Ctrl-C during a start gives it up and ends every process', patience, async () => {
+  const interrupted = await startHalfway();
   expect(await interrupted.interrupt()).toEqual({ code: 0, signal: null });
+  expect(interrupted.stdout).toMatch(/\nstopping… stopped\n$/);
   expect(interrupted.stdout).not.toMatch(/^ready/m);
   expect(interrupted.stderr).toBe('');
   expect(await interrupted.listLeftBehind()).toEqual([]);
 });
 
-test('the next start keeps the history and is ready within half a minute', patience, async () => {
-  const startedAt = performance.now();
-  await startAgain();
-  const seconds = (performance.now() - startedAt) / 1000;
-  console.log(`started again in ${seconds.toFixed(1)} s`);
-  expect(seconds).toBeLessThan(30);
-  expect(dev.stdout).toContain('manifests  5 (0 created, 0 changed, 5 unchanged, 0 pruned)');
-  const history = await listExecutions(apiUrl);
-  expect(history.map(({ id }) => id)).toContain('1');
-  await awaitFreshRun();
-});
+test(
+  'a start after one that was killed halfway ends its synthesis, keeps the history and is ready within half a minute',
+  patience,
+  async () => {
+    const killed = await startHalfway();
+    await killed.killAlone();
+    expect(await killed.listLeftBehind()).toContainEqual(expect.stringContaining('infra/app.ts'));
+    const startedAt = performance.now();
+    await startAgain();
+    const seconds = (performance.now() - startedAt) / 1000;
+    console.log(`started again in ${seconds.toFixed(1)} s`);
+    expect(seconds).toBeLessThan(30);
+    expect(dev.stdout).toContain('manifests  5 (0 created, 0 changed, 5 unchanged, 0 pruned)');
+    expect(await killed.listLeftBehind()).toEqual([]);
+    const history = await listExecutions(apiUrl);
+    expect(history.map(({ id }) => id)).toContain('1');
+    await awaitFreshRun();
+  },
+);
 
 test('a start after kill -9 of the supervisor alone ends the processes it left, and works', patience, async () => {
   const tree = await dev.listTree();

@@ -69,7 +69,15 @@ export function useDev(): { start(options: StartDev): DevProcess } {
   };
 }
 
-function startDev({ app, dataDirectory, port = 0, options = [], isWatching = false, environment = {}, nodeOptions = [] }: StartDev): DevProcess {
+function startDev({
+  app,
+  dataDirectory,
+  port = 0,
+  options = [],
+  isWatching = false,
+  environment = {},
+  nodeOptions = [],
+}: StartDev): DevProcess {
   const argv = [app, '--port', String(port), '--data-dir', dataDirectory, ...(isWatching ? [] : ['--no-watch']), ...options];
   const { NODE_OPTIONS: _, FORCE_COLOR: __, ...inherited } = process.env;
   const child = spawn(process.execPath, [...nodeOptions, join(root, 'cli/waybill.mjs'), 'dev', ...argv], {

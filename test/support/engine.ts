@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll } from 'vitest';
+import { afterAll, afterEach, beforeAll } from 'vitest';
 import { type Database, openDatabase } from '../../shared/db/database.ts';
 import { type Sql, sql } from '../../shared/db/sql.ts';
 import type { ManifestDefinition } from '../../shared/define/definition.ts';
@@ -11,6 +11,8 @@ import type { ExecutionId } from '../../shared/model/ids.ts';
 import type { AnyWorkflow } from '../../shared/model/workflow.ts';
 import { createLogger } from '../../shared/observability/log.ts';
 import type { Doorbell, ExecutionBell } from '../../shared/queue/doorbell.ts';
+import type { EndedRun } from '../../shared/transitions/end-runs.ts';
+import { checkInvariants } from './check-invariants.ts';
 import { useDatabase } from './database.ts';
 
 const silent = createLogger('test', () => {});
@@ -51,9 +53,9 @@ export interface Engine {
   sync(manifests: (Partial<ManifestDefinition> & { externalId: string })[]): ReturnType<typeof syncApp>;
   manage(): ReturnType<typeof managerCycle>;
   dispatch(): ReturnType<typeof dispatcherCycle>;
-  execute(executionIds: ExecutionId[], workflows?: AnyWorkflow[]): ReturnType<typeof runExecutions>;
+  execute(executionIds: ExecutionId[], workflows?: AnyWorkflow[]): Promise<EndedRun[]>;
   /** Delivers every bell rung so far, once. */
-  deliver(workflows?: AnyWorkflow[]): ReturnType<typeof runExecutions>;
+  deliver(workflows?: AnyWorkflow[]): Promise<EndedRun[]>;
   rows<Row = Record<string, unknown>>(statement: Sql): Promise<Row[]>;
 }
 
@@ -82,6 +84,7 @@ export function useEngine({ startAt = '2026-03-02T00:00:00Z' } = {}): Engine {
   beforeAll(() => {
     engine.database = openDatabase({ url: source.url, maxConnections: 30, clock: engine.clock });
   });
+  afterEach(() => engine.database.transaction((db) => checkInvariants(db, { kinds: ['always'] })));
   afterAll(() => engine.database.close());
   engine.sync = (manifests) =>
     syncApp(
@@ -102,11 +105,19 @@ export function useEngine({ startAt = '2026-03-02T00:00:00Z' } = {}): Engine {
     );
   engine.manage = () => managerCycle({ database: engine.database, doorbell: engine.doorbell, pools });
   engine.dispatch = () => dispatcherCycle({ database: engine.database, doorbell: engine.doorbell, pools });
-  engine.execute = (executionIds, workflows = [workflowNamed('work')]) =>
-    runExecutions(
+  engine.execute = async (executionIds, workflows = [workflowNamed('work')]) => {
+    const { ended } = await runExecutions(
       { executionIds, requestId: randomUUID(), logStream: 'test', remainingMs: 60_000 },
-      { database: engine.database, doorbell: engine.doorbell, workflows: new Map(workflows.map((one) => [one.name, one])), log: silent },
+      {
+        database: engine.database,
+        databaseOptions: { url: source.url, clock: engine.clock },
+        doorbell: engine.doorbell,
+        workflows: new Map(workflows.map((one) => [one.name, one])),
+        log: silent,
+      },
     );
+    return ended;
+  };
   engine.deliver = (workflows) =>
     engine.execute(
       engine.doorbell.bells.splice(0).map(({ executionId }) => executionId),

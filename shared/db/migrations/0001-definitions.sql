@@ -13,6 +13,12 @@ create function waybill.jitter(manifest_id bigint, occurrence_at timestamptz, ji
   return make_interval(secs => mod(
     hashint8extended(manifest_id, extract(epoch from occurrence_at)::bigint) & 9223372036854775807, jitter_seconds + 1));
 
+-- The first instant after now of a rhythm that goes through an earlier one.
+create function waybill.next_on_grid(occurrence_at timestamptz, interval_seconds integer) returns timestamptz
+  language sql stable parallel safe
+  return occurrence_at + make_interval(secs => interval_seconds * greatest(
+    floor(extract(epoch from waybill.now() - occurrence_at) / interval_seconds) + 1, 0));
+
 create type waybill.manifest_kind as enum ('job', 'plan');
 create type waybill.schedule_type as enum ('none', 'cron', 'interval', 'once', 'dependent', 'dormant_dependent');
 create type waybill.interval_anchor as enum ('occurrence', 'completion');

@@ -1,0 +1,33 @@
+import type { Sql } from '../sql.ts';
+
+/**
+ * A rule about the data, as a statement that answers no row when all is well. Those that hold *always* are true of every committed state;
+ * those that hold *eventually* may be broken for as long as the next look takes, plus their grace.
+ *
+ * They run hourly beside production, so each starts from what is unfinished, queued or recent, which partial indexes keep small, and says
+ * in its comment what it costs. None of them locks.
+ */
+export interface Invariant {
+  /** A sentence with underscores: the name under which a violation is logged and looked up in the runbook. */
+  readonly name: string;
+  readonly kind: 'always' | 'eventually';
+  /** How long beyond the documented delays a state may last before it counts. */
+  readonly graceSeconds?: number;
+  /** Gives {@link ViolationRow}s, a hundred at the most: whoever reads them needs examples, not a list of everything. */
+  readonly statement: Sql;
+}
+
+export interface ViolationRow {
+  /** The row that breaks the rule, by kind and id, or by the name that people know it under. */
+  subject: string;
+  detail: string;
+}
+
+/** Two looks of the manager: what is stuck is seen within one and repaired in the next. */
+export const GRACE_SECONDS = 120;
+
+/**
+ * No transaction lasts longer. What a row says applies to decisions that began this long after it was changed: one that began earlier may have
+ * read the row before the change, and the order of their time stamps does not tell, because those are the instants at which transactions began.
+ */
+export const LONGEST_TRANSACTION_SECONDS = 30;

@@ -1,0 +1,45 @@
+const NAMESPACE = 'Waybill';
+
+export type MetricUnit = 'Count' | 'Seconds' | 'Milliseconds' | 'Bytes' | 'Percent' | 'None';
+
+export interface Measurement {
+  /** What the values are told apart by. Every combination is a metric that is paid for: groups, never manifests. */
+  dimensions?: Record<string, string>;
+  /** Values by name; a bare number is a count. */
+  metrics: Record<string, number | { value: number; unit: MetricUnit }>;
+  /** What else the line should say. It can be searched in the log and costs no metric. */
+  properties?: Record<string, unknown>;
+}
+
+export interface Metrics {
+  emit(measurement: Measurement): void;
+}
+
+/**
+ * Writes measurements as log lines in CloudWatch's embedded metric format: CloudWatch makes metrics of them by itself, without a call, a permission or a
+ * wait in the function. A value that is no finite number is left out, because CloudWatch would drop the whole line for it.
+ */
+export function createMetrics(write: (line: string) => void = (line) => process.stdout.write(`${line}\n`)): Metrics {
+  return {
+    emit({ dimensions = {}, metrics, properties = {} }) {
+      const values = Object.entries(metrics)
+        .map(([name, metric]) => ({ name, unit: 'Count' as MetricUnit, ...(typeof metric === 'number' ? { value: metric } : metric) }))
+        .filter(({ value }) => Number.isFinite(value));
+      if (!values.length) return;
+      const directive = {
+        Namespace: NAMESPACE,
+        // One set of dimensions, which may be empty: then the metric is a single series.
+        Dimensions: [Object.keys(dimensions)],
+        Metrics: values.map(({ name, unit }) => ({ Name: name, Unit: unit })),
+      };
+      write(
+        JSON.stringify({
+          ...properties,
+          ...dimensions,
+          ...Object.fromEntries(values.map(({ name, value }) => [name, value])),
+          _aws: { Timestamp: Date.now(), CloudWatchMetrics: [directive] },
+        }),
+      );
+    },
+  };
+}

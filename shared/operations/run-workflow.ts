@@ -1,0 +1,57 @@
+import { sql } from '../db/sql.ts';
+import { InvalidInputError, NotFoundError } from '../errors.ts';
+import type { WorkQueueId } from '../model/ids.ts';
+import { checkDelaySeconds, checkInput } from './check-input.ts';
+import type { OperationContext } from './context.ts';
+import { recordAudit } from './record-audit.ts';
+
+export interface RunWorkflow {
+  workflow: string;
+  input?: unknown;
+  delaySeconds?: number;
+  maxAttempts?: number;
+  priority?: number;
+  timeoutSeconds?: number;
+}
+
+/** Runs a workflow without a manifest. Its group is called like the workflow, so that ad-hoc runs can be limited and switched off like any other. */
+export async function runWorkflow(
+  { database, doorbell, initiator }: OperationContext,
+  { workflow, input = {}, delaySeconds = 0, maxAttempts = 1, priority = 0, timeoutSeconds }: RunWorkflow,
+): Promise<{ queueEntryId: string }> {
+  checkInput(input);
+  checkDelaySeconds(delaySeconds);
+  checkWhole('maxAttempts', maxAttempts, 1, 1_000);
+  checkWhole('priority', priority, 0, 31);
+  if (timeoutSeconds !== undefined) checkWhole('timeoutSeconds', timeoutSeconds, 1, 31_536_000);
+  const id = await database.transaction(async (db) => {
+    const [known] = await db.query<{ pool: string }>(
+      sql`select pool from waybill.workflow where name = ${workflow} and removed_at is null`,
+    );
+    if (!known)
+      throw new NotFoundError('workflow_not_found', `workflow '${workflow}' is not deployed: GET /v1/workflows lists those that are`);
+    await db.query(sql`insert into waybill.manifest_group (name) values (${workflow}) on conflict (name) do nothing`);
+    const [entry] = await db.query<{ id: WorkQueueId }>(sql`
+      insert into waybill.work_queue (workflow_name, input, is_input_given, pool, group_id, priority, lane, origin, available_at, max_attempts, timeout_seconds,
+                                      initiator_type, initiator_id, initiator_name)
+      select ${workflow}, ${JSON.stringify(input)}::jsonb, true, ${known.pool}, g.id, ${priority}, 'fresh', 'manual',
+             waybill.now() + make_interval(secs => ${delaySeconds}), ${maxAttempts}, ${timeoutSeconds ?? null},
+             ${initiator.type}, ${initiator.id}, ${initiator.name}
+        from waybill.manifest_group g where g.name = ${workflow} for key share
+      returning id`);
+    await recordAudit(db, initiator, {
+      action: 'workflow.run',
+      targetType: 'workflow',
+      target: workflow,
+      after: { queueEntryId: String(entry!.id) },
+    });
+    return entry!.id;
+  });
+  await (delaySeconds > 0 ? doorbell.pokeManager() : doorbell.pokeDispatcher());
+  return { queueEntryId: String(id) };
+}
+
+function checkWhole(name: string, value: number, least: number, most: number): void {
+  if (Number.isInteger(value) && value >= least && value <= most) return;
+  throw new InvalidInputError('invalid_request', `${name} must be a whole number from ${least} to ${most}, got ${value}`);
+}

@@ -1,0 +1,316 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import type { Database } from '../../shared/db/database.ts';
+import { type Sql, sql } from '../../shared/db/sql.ts';
+import type { ScheduleDefinition } from '../../shared/define/definition.ts';
+import { clear, useEngine } from '../support/engine.ts';
+import { type Declared, deploy } from './use-sync.ts';
+
+const engine = useEngine();
+const START = '2026-03-02T00:00:00Z';
+
+beforeEach(async () => {
+  engine.clock.set(START);
+  await clear(engine);
+});
+
+type Row = Record<string, unknown>;
+const manifest = async (externalId: string) =>
+  (await engine.rows<Row>(sql`select * from waybill.manifest where external_id = ${externalId}`))[0]!;
+const group = async (name: string) => (await engine.rows<Row>(sql`select * from waybill.manifest_group where name = ${name}`))[0]!;
+/** Whatever locks or writes a row leaves a trace here. */
+const traces = () => engine.rows(sql`select external_id, xmin::text, xmax::text, ctid::text from waybill.manifest order by external_id`);
+
+const nightly: ScheduleDefinition = { type: 'cron', expression: '0 2 * * *', timeZone: 'UTC' };
+const everyMinute: ScheduleDefinition = { type: 'interval', intervalSeconds: 60, anchor: 'occurrence' };
+
+describe('a first deployment', () => {
+  it('creates what is declared, due when its schedule says', async () => {
+    const report = await deploy(engine, [{ externalId: 'nightly', schedule: nightly }, { externalId: 'often' }]);
+    expect(report).toMatchObject({ created: ['nightly', 'often'], changed: [], unchangedCount: 0, pruned: [] });
+    expect(await manifest('nightly')).toMatchObject({ next_due_at: new Date('2026-03-02T02:00:00Z'), owner: 'test', max_attempts: 3 });
+    expect(await manifest('often')).toMatchObject({ next_due_at: new Date(START), priority: 0, is_enabled: true });
+  });
+
+  it('records itself with what it did', async () => {
+    const report = await deploy(engine, [{ externalId: 'job' }]);
+    const [deployment] = await engine.rows<Row>(sql`select * from waybill.deployment`);
+    expect(deployment).toMatchObject({ version: report.deploymentVersion, owner: 'test', applied_at: new Date(START), summary: report });
+  });
+
+  it('stores every option that is stated', async () => {
+    await deploy(engine, [
+      {
+        externalId: 'job',
+        input: { deep: [1, { a: null }] },
+        pool: 'heavy',
+        priority: 7,
+        maxAttempts: 5,
+        backoff: { initialSeconds: 1, factor: 3, maxSeconds: 99, jitter: 0 },
+        timeoutSeconds: 30,
+        isEnabled: false,
+        expectWithinSeconds: 3600,
+        misfire: { policy: 'fire_all', limit: 4 },
+        misfireThresholdSeconds: 5,
+        jitterSeconds: 10,
+        exclusions: [{ type: 'weekdays', weekdays: ['sunday'] }],
+      },
+    ]);
+    expect(await manifest('job')).toMatchObject({
+      input: { deep: [1, { a: null }] },
+      pool: 'heavy',
+      priority: 7,
+      max_attempts: 5,
+      backoff_initial_seconds: 1,
+      backoff_factor: 3,
+      backoff_max_seconds: 99,
+      backoff_jitter: 0,
+      timeout_seconds: 30,
+      is_enabled: false,
+      next_due_at: null,
+      expect_within_seconds: 3600,
+      misfire_policy: 'fire_all',
+      misfire_limit: 4,
+      misfire_threshold_seconds: 5,
+      jitter_seconds: 10,
+      exclusions: [{ type: 'weekdays', weekdays: ['sunday'] }],
+    });
+  });
+
+  it.each([[null], [undefined], [false], [0], ['text'], [[]]])('stores the input %j', async (input) => {
+    await deploy(engine, [{ externalId: 'job', input }]);
+    expect(await manifest('job')).toMatchObject({ input: input ?? null });
+    expect(await deploy(engine, [{ externalId: 'job', input }])).toMatchObject({ unchangedCount: 1 });
+    expect(await deploy(engine, [{ externalId: 'job', input: { other: true } }])).toMatchObject({ changed: ['job'] });
+    expect(await deploy(engine, [{ externalId: 'job', input }])).toMatchObject({ changed: ['job'] });
+    expect(await manifest('job')).toMatchObject({ input: input ?? null });
+  });
+});
+
+describe('deploying the same again', () => {
+  const declared: Declared[] = [
+    { externalId: 'nightly', schedule: nightly, exclusions: [{ type: 'dates', dates: ['2026-12-25'] }], backoff: { factor: 3 } },
+    { externalId: 'often', misfire: { policy: 'fire_all', limit: 3 }, jitterSeconds: 20, timeoutSeconds: 5 },
+    { externalId: 'off', isEnabled: false },
+  ];
+
+  it('changes nothing, and neither locks nor writes a manifest', async () => {
+    await deploy(engine, declared);
+    const before = await traces();
+    engine.clock.advance(3600);
+    expect(await deploy(engine, declared)).toMatchObject({ created: [], changed: [], unchangedCount: 3, pruned: [] });
+    expect(await traces()).toEqual(before);
+  });
+
+  it('writes only the one that differs', async () => {
+    await deploy(engine, declared);
+    const [nightlyBefore, offBefore] = await traces();
+    expect(
+      await deploy(
+        engine,
+        declared.map((one) => ({ ...one, ...(one.externalId === 'often' && { priority: 3 }) })),
+      ),
+    ).toMatchObject({
+      changed: ['often'],
+      unchangedCount: 2,
+    });
+    expect(await traces()).toEqual([nightlyBefore, offBefore, expect.anything()]);
+  });
+
+  it('is not held up by somebody who decides about an unchanged manifest', async () => {
+    await deploy(engine, declared);
+    await engine.database.transaction(async (db) => {
+      await db.query(sql`update waybill.manifest set success_count = success_count + 1`);
+      expect(await deploy(engine, declared)).toMatchObject({ unchangedCount: 3 });
+    });
+  });
+});
+
+describe('code wins only for what it states', () => {
+  it('an operator’s switch and priority survive a deployment that changes something else', async () => {
+    await deploy(engine, [{ externalId: 'job', input: { version: 1 } }]);
+    await engine.database.query(sql`update waybill.manifest set is_enabled = false, next_due_at = null, priority = 9, max_attempts = 7`);
+    expect(await deploy(engine, [{ externalId: 'job', input: { version: 2 } }])).toMatchObject({ changed: ['job'] });
+    expect(await manifest('job')).toMatchObject({
+      input: { version: 2 },
+      is_enabled: false,
+      next_due_at: null,
+      priority: 9,
+      max_attempts: 7,
+    });
+  });
+
+  it('what the code states replaces what an operator set', async () => {
+    await deploy(engine, [{ externalId: 'job' }]);
+    await engine.database.query(sql`update waybill.manifest set priority = 9, max_attempts = 7`);
+    await deploy(engine, [{ externalId: 'job', priority: 1, maxAttempts: 2 }]);
+    expect(await manifest('job')).toMatchObject({ priority: 1, max_attempts: 2 });
+  });
+
+  it('the same holds for groups', async () => {
+    await deploy(engine, [{ externalId: 'job', group: 'etl' }], { groups: [{ name: 'etl', maxActiveJobs: 2 }] });
+    await engine.database.query(sql`update waybill.manifest_group set is_enabled = false, priority = 5, max_active_jobs = 8`);
+    await deploy(engine, [{ externalId: 'job', group: 'etl' }], { groups: [{ name: 'etl', maxActiveJobs: 2 }] });
+    expect(await group('etl')).toMatchObject({ is_enabled: false, priority: 5, max_active_jobs: 2 });
+    await deploy(engine, [{ externalId: 'job', group: 'etl' }], { groups: [{ name: 'etl', isEnabled: true }] });
+    expect(await group('etl')).toMatchObject({ is_enabled: true, priority: 5, max_active_jobs: 2 });
+  });
+
+  it('what another transaction writes to the manifest is kept, whichever two statements of the deployment it comes between', async () => {
+    const advanced = new Date('2026-03-03T02:00:00Z');
+    for (let index = 0, isOver = false; !isOver; index++) {
+      await clear(engine);
+      await deploy(engine, [{ externalId: 'job', schedule: nightly, input: { version: 1 } }]);
+      const written = Promise.withResolvers<void>();
+      const released = Promise.withResolvers<void>();
+      let writing: Promise<void> | undefined;
+      const database = beforeStatement(engine.database, index, async () => {
+        writing = engine.database.transaction(async (db) => {
+          await db.query(sql`update waybill.manifest set next_occurrence_at = ${advanced}, next_due_at = ${advanced}, priority = 9`);
+          written.resolve();
+          await released.promise;
+        });
+        await Promise.race([written.promise, untilSomebodyWaits()]);
+      });
+      const deploying = deploy({ database }, [{ externalId: 'job', schedule: nightly, input: { version: 2 } }]);
+      await Promise.race([deploying, untilSomebodyWaits()]);
+      released.resolve();
+      expect(await deploying).toMatchObject({ changed: ['job'] });
+      isOver = writing === undefined;
+      await writing;
+      if (isOver) expect(index).toBeGreaterThan(8);
+      else {
+        const kept = { input: { version: 2 }, priority: 9, next_occurrence_at: advanced, next_due_at: advanced };
+        expect(await manifest('job'), `written before statement ${index}`).toMatchObject(kept);
+      }
+    }
+  });
+});
+
+/** Runs something just before the statement with this number, counted from 0, is sent. */
+function beforeStatement(database: Database, number: number, interrupt: () => Promise<void>): Database {
+  let count = 0;
+  return {
+    ...database,
+    transaction: (work) =>
+      database.transaction((db) =>
+        work({
+          query: async (statement) => {
+            if (count++ === number) await interrupt();
+            return db.query(statement);
+          },
+        }),
+      ),
+  };
+}
+
+/** Resolves once a connection of this database waits for a lock. */
+async function untilSomebodyWaits(): Promise<void> {
+  const waiting = sql`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
+  await expect.poll(async () => (await engine.rows(waiting)).length, { timeout: 10_000 }).toBeGreaterThan(0);
+}
+
+describe('a schedule', () => {
+  it('that is restated, or only surrounded by changes, does not move', async () => {
+    await deploy(engine, [{ externalId: 'job', schedule: everyMinute }]);
+    await engine.manage();
+    const due = new Date('2026-03-02T00:01:00Z');
+    engine.clock.advance(45);
+    await deploy(engine, [{ externalId: 'job', schedule: everyMinute }]);
+    expect(await manifest('job')).toMatchObject({ next_occurrence_at: due, next_due_at: due });
+    await deploy(engine, [{ externalId: 'job', schedule: everyMinute, input: { changed: true } }]);
+    expect(await manifest('job')).toMatchObject({ next_occurrence_at: due, next_due_at: due });
+  });
+
+  it.each<[string, ScheduleDefinition, string]>([
+    ['another interval', { type: 'interval', intervalSeconds: 90, anchor: 'occurrence' }, '2026-03-02T00:00:45Z'],
+    ['another anchor', { type: 'interval', intervalSeconds: 60, anchor: 'completion' }, '2026-03-02T00:00:45Z'],
+    ['cron', nightly, '2026-03-02T02:00:00Z'],
+  ])('that changes to %s is computed anew from now', async (_, schedule, due) => {
+    await deploy(engine, [{ externalId: 'job', schedule: everyMinute }]);
+    await engine.manage();
+    engine.clock.advance(45);
+    await deploy(engine, [{ externalId: 'job', schedule }]);
+    expect(await manifest('job')).toMatchObject({ next_occurrence_at: new Date(due), next_due_at: new Date(due) });
+  });
+
+  it('in another zone is another schedule', async () => {
+    await deploy(engine, [{ externalId: 'job', schedule: nightly }]);
+    await deploy(engine, [{ externalId: 'job', schedule: { ...nightly, timeZone: 'Asia/Tokyo' } }]);
+    expect(await manifest('job')).toMatchObject({ time_zone: 'Asia/Tokyo', next_due_at: new Date('2026-03-02T17:00:00Z') });
+  });
+
+  it('that is switched on counts from now: the time it was off is no misfire', async () => {
+    await deploy(engine, [{ externalId: 'job', schedule: nightly, isEnabled: false }]);
+    engine.clock.set('2026-03-05T12:00:00Z');
+    await deploy(engine, [{ externalId: 'job', schedule: nightly, isEnabled: true }]);
+    expect(await manifest('job')).toMatchObject({ next_occurrence_at: new Date('2026-03-06T02:00:00Z') });
+  });
+
+  it('is taken out of quarantine by being defined again', async () => {
+    await deploy(engine, [{ externalId: 'job' }]);
+    await engine.database.query(sql`update waybill.manifest set quarantine_error = 'unreadable', next_due_at = null`);
+    expect(await deploy(engine, [{ externalId: 'job' }])).toMatchObject({ changed: ['job'] });
+    expect(await manifest('job')).toMatchObject({ quarantine_error: null, next_due_at: new Date(START) });
+  });
+});
+
+describe('size and company', () => {
+  /** Counts what is sent, as round trips are what a large app must not multiply. */
+  function counting(database: Database): Database & { statementCount: number } {
+    const counted =
+      (query: Database['query']) =>
+      <Answer>(statement: Sql) => {
+        counter.statementCount++;
+        return query<Answer>(statement);
+      };
+    const counter = {
+      statementCount: 0,
+      query: counted(database.query),
+      transaction: <Result>(work: Parameters<typeof database.transaction<Result>>[0]) =>
+        database.transaction<Result>((db) => work({ query: counted(db.query) })),
+      close: database.close,
+    };
+    return counter;
+  }
+
+  it('5,000 manifests take as many statements as three', async () => {
+    const some = (count: number, version: number) =>
+      Array.from({ length: count }, (_, index) => ({ externalId: `job-${index}`, schedule: nightly, input: { version } }));
+    const counts = async (count: number) => {
+      const database = counting(engine.database);
+      const statements: number[] = [];
+      for (const manifests of [some(count, 1), some(count, 1), some(count, 2), some(1, 2)]) {
+        database.statementCount = 0;
+        await deploy({ database }, manifests);
+        statements.push(database.statementCount);
+      }
+      return statements;
+    };
+    const few = await counts(3);
+    await clear(engine);
+    expect(await counts(5_000)).toEqual(few);
+    expect(Math.max(...few)).toBeLessThan(20);
+    expect(await engine.rows(sql`select from waybill.manifest where deleted_at is null`)).toHaveLength(1);
+  });
+
+  it('ten deployments of one app at once all succeed, and one of them creates', async () => {
+    const reports = await Promise.all(Array.from({ length: 10 }, () => deploy(engine, [{ externalId: 'job' }])));
+    expect(reports.flatMap(({ created }) => created)).toEqual(['job']);
+    expect(new Set(reports.map(({ deploymentVersion }) => deploymentVersion)).size).toBe(10);
+  });
+
+  it('a workflow that is no longer part of the app is marked as removed, and comes back with the next deployment that has it', async () => {
+    const workflows = () => engine.rows<Row>(sql`select name, removed_at from waybill.workflow order by name`);
+    await deploy(engine, [], { workflows: ['work', 'old'] });
+    await deploy(engine, [], { workflows: ['work'] });
+    expect(await workflows()).toEqual([
+      { name: 'old', removed_at: new Date(START) },
+      { name: 'work', removed_at: null },
+    ]);
+    await deploy(engine, [], { workflows: ['work', 'old'] });
+    expect(await workflows()).toEqual([
+      { name: 'old', removed_at: null },
+      { name: 'work', removed_at: null },
+    ]);
+  });
+});
