@@ -13,7 +13,9 @@ export async function syncGroups(db: Db, groups: GroupDefinition[]): Promise<voi
   const columns = sql`jsonb_to_recordset(${JSON.stringify(stated)}::jsonb) as d (name text, priority smallint, max_active_jobs integer, is_enabled boolean)`;
   await db.query(sql`
     insert into waybill.manifest_group (name, priority, max_active_jobs, is_enabled)
-    select d.name, coalesce(d.priority, 0), d.max_active_jobs, coalesce(d.is_enabled, true) from ${columns} order by d.name
+    select d.name, coalesce(d.priority, 0), d.max_active_jobs, coalesce(d.is_enabled, true) from ${columns}
+     where not exists (select from waybill.manifest_group g where g.name = d.name)
+     order by d.name
         on conflict (name) do nothing`);
   await db.query(sql`
     with target as (

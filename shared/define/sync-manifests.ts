@@ -72,7 +72,10 @@ function recordset(rows: ManifestRow[]): Sql {
     backoff_jitter double precision, timeout_seconds integer, priority smallint, expect_within_seconds integer, is_enabled boolean)`;
 }
 
-/** Inserts what does not exist yet; a missing one does. */
+/**
+ * Inserts what does not exist yet; a missing one does. What is there is left out beforehand: `on conflict` alone would wait for whoever is writing such a row, which an
+ * unchanged manifest must not.
+ */
 export function createManifests(db: Db, owner: string, deploymentVersion: number | null, rows: ManifestRow[]): Promise<WrittenManifest[]> {
   return db.query<WrittenManifest>(sql`
     insert into waybill.manifest (external_id, workflow_name, input, pool, group_id, schedule_type, cron_expression, time_zone, interval_seconds,
@@ -86,6 +89,7 @@ export function createManifests(db: Db, owner: string, deploymentVersion: number
            coalesce(d.backoff_jitter, 0.2), d.timeout_seconds, coalesce(d.priority, 0), d.expect_within_seconds, coalesce(d.is_enabled, true),
            ${owner}, ${deploymentVersion}
       from ${recordset(rows)} join waybill.manifest_group g on g.name = d.group_name
+     where not exists (select from waybill.manifest m where m.external_id = d.external_id and m.deleted_at is null)
      order by d.external_id
         on conflict (external_id) where deleted_at is null do nothing
     returning id, external_id as "externalId"`);

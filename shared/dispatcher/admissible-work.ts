@@ -4,36 +4,47 @@ import { type Sql, sql } from '../db/sql.ts';
 export const resolvedPool: Sql = sql`coalesce(w.pool, (select f.pool from waybill.workflow f where f.name = w.workflow_name), 'default')`;
 
 /**
- * Whether entry `w` may be admitted if there is a slot for it. Per manifest at most one may: a queued retry, available or not, keeps every other back;
- * otherwise fresh goes before series, and series by occurrence; none while the manifest has an unfinished execution or an open dead letter. An entry
- * that continues an execution (a plan's step, a sleeper) is free of these rules: the execution only has to be waiting still.
+ * Whether queued entry `w` may be admitted if there is a slot for it. Per manifest at most one may: a queued retry, available or not, keeps every other
+ * back; otherwise fresh goes before series, and series by occurrence; none while the manifest has an unfinished execution or an open dead letter. An
+ * entry that continues an execution (a plan's step, a sleeper) is free of these rules: the execution only has to be waiting still.
  *
- * An entry is never available before its rank, so the bound on rank_at ends an index scan where the future begins.
- * `offset 0` keeps each question a probe of one index for one entry. Without it the planner, to whose statistics live rows look like none,
- * may join instead and read every unfinished execution or the whole history of a manifest.
+ * `offset 0` keeps each question a probe of one index for one entry. Without it the planner, to whose statistics live rows look like none, may read
+ * every unfinished execution instead. A series is asked about its earlier occurrences first: all but one of its entries end there.
  */
 export function isAdmissible(poolNames: string[]): Sql {
-  return sql`
-    w.status = 'queued' and w.rank_at <= waybill.now() and w.available_at <= waybill.now() and ${resolvedPool} = any(${poolNames}::text[])
-    and case
-      when w.execution_id is not null then
-        exists (select from waybill.execution e where e.id = w.execution_id and e.state = 'waiting' offset 0)
-      when w.manifest_id is not null then
-        not exists (select from waybill.execution e
-                     where e.manifest_id = w.manifest_id and e.parent_id is null and e.finished_at is null offset 0)
-        and not exists (select from waybill.dead_letter d
-                         where d.manifest_id = w.manifest_id and d.status = 'awaiting_intervention' offset 0)
-        and (w.lane = 'retry' or not exists (
-          select from waybill.work_queue o
-           where o.manifest_id = w.manifest_id and o.status = 'queued' and o.execution_id is null and o.lane = 'retry' offset 0))
-        and (w.lane <> 'series' or not exists (
-          select from waybill.work_queue o
-           where o.manifest_id = w.manifest_id and o.status = 'queued' and o.execution_id is null and o.lane = 'fresh'
-             and o.available_at <= waybill.now() offset 0))
-        and (w.lane <> 'series' or not exists (
-          select from waybill.work_queue o
-           where o.manifest_id = w.manifest_id and o.status = 'queued' and o.execution_id is null and o.lane = 'series'
-             and o.occurrence_at < w.occurrence_at offset 0))
-      else true
-    end`;
+  return sql`(w.available_at <= (select waybill.now()) and ${resolvedPool} = any(${poolNames}::text[]) and case
+    when w.execution_id is not null then
+      exists (select from waybill.execution e where e.id = w.execution_id and e.state = 'waiting' offset 0)
+    when w.manifest_id is not null then
+      (w.lane <> 'series' or not exists (
+        select from waybill.work_queue o
+         where o.manifest_id = w.manifest_id and o.status = 'queued' and o.execution_id is null and o.lane = 'series'
+           and o.occurrence_at < w.occurrence_at offset 0))
+      and not exists (
+        select from waybill.execution e where e.manifest_id = w.manifest_id and e.parent_id is null and e.finished_at is null offset 0)
+      and not exists (
+        select from waybill.dead_letter d where d.manifest_id = w.manifest_id and d.status = 'awaiting_intervention' offset 0)
+      and (w.lane = 'retry' or not exists (
+        select from waybill.work_queue o
+         where o.manifest_id = w.manifest_id and o.status = 'queued' and o.execution_id is null and o.lane = 'retry' offset 0))
+      and (w.lane <> 'series' or not exists (
+        select from waybill.work_queue o
+         where o.manifest_id = w.manifest_id and o.status = 'queued' and o.execution_id is null and o.lane = 'fresh'
+           and o.available_at <= (select waybill.now()) offset 0))
+    else true end)`;
+}
+
+/**
+ * The queue of one group in order of rank, from its index, each entry with whether it is admissible: `(…) w where w.is_admissible limit n`. An entry is
+ * never available before its rank, so the scan ends where the future begins.
+ *
+ * The verdict is a column and not a condition in here, behind `offset 0`, and the outer query must not sort again. Otherwise the planner expects next to
+ * nothing to be admissible, and judges and sorts the whole backlog to find one entry. Filter and limit take the rows in the order in which they come.
+ */
+export function queueInOrder(groupId: Sql, poolNames: string[], bound: Sql = sql`true`): Sql {
+  return sql`(
+    select w.id, w.group_id, w.manifest_id, w.execution_id, w.rank_at, ${resolvedPool} as pool, ${isAdmissible(poolNames)} as is_admissible
+      from waybill.work_queue w
+     where w.group_id = ${groupId} and w.status = 'queued' and w.rank_at <= (select waybill.now()) and ${bound}
+     order by w.rank_at, w.id offset 0)`;
 }

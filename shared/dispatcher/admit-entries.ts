@@ -29,7 +29,7 @@ async function startExecutions(db: Db, entryIds: WorkQueueId[]): Promise<Admitte
   if (!entryIds.length) return [];
   return db.query<Admitted>(sql`
     with entry as materialized (
-      select nextval(pg_get_serial_sequence('waybill.execution', 'id')) as new_id, w.*, ${resolvedPool} as resolved_pool,
+      select nextval('waybill.execution_id_seq') as new_id, w.*, ${resolvedPool} as resolved_pool,
              case when w.origin in ('schedule', 'dependency') and w.attempt = 1 then coalesce(m.input, w.input) else w.input end as admitted_input,
              case when m.schedule_type = 'dependent' and w.attempt = 1
                   then (select coalesce(jsonb_object_agg(d.parent_id, p.success_count), '{}')

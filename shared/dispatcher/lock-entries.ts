@@ -14,7 +14,7 @@ export async function lockEntries<Round extends { candidates: Head[] }>(round: R
     select w.id
       from unnest(${round.candidates.map(({ id }) => id)}::bigint[], ${round.candidates.map(({ groupId }) => groupId)}::bigint[]) c (id, group_id)
       join waybill.work_queue w on w.id = c.id and w.group_id = c.group_id
-     where ${isAdmissible(Object.keys(pools))}
+     where w.status = 'queued' and ${isAdmissible(Object.keys(pools))}
      order by w.id for no key update of w skip locked`);
   const locked = new Set(rows.map(({ id }) => id));
   return { ...round, candidates: round.candidates.filter(({ id }) => locked.has(id)) };

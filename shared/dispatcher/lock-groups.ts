@@ -1,5 +1,5 @@
 import { type Sql, sql } from '../db/sql.ts';
-import { isAdmissible } from './admissible-work.ts';
+import { queueInOrder } from './admissible-work.ts';
 import { countPoolSlots } from './count-pool-slots.ts';
 import type { ClaimContext } from './cycle.ts';
 
@@ -40,7 +40,8 @@ export function lockingStatement(poolNames: string[], limit: number): Sql {
                select count(*) from waybill.execution e
                 where e.group_id = g.id and e.state in ('pending', 'in_progress') and e.work_queue_id is not null and e.group_count is null))
          and exists (select from waybill.work_queue w
-                      where w.group_id = g.id and w.status = 'queued' and w.rank_at <= waybill.now() and w.available_at <= waybill.now() offset 0)
+                      where w.group_id = g.id and w.status = 'queued' and w.rank_at <= (select waybill.now()) and w.available_at <= (select waybill.now())
+                      offset 0)
     ), amount as materialized (
       select count(*) > ${limit} as is_too_many from with_slots
     ), concerned as (
@@ -48,9 +49,8 @@ export function lockingStatement(poolNames: string[], limit: number): Sql {
         from with_slots s cross join amount
         left join lateral (
           select w.id, w.rank_at - make_interval(mins => s.priority) as rank_at
-            from waybill.work_queue w
-           where (select is_too_many from amount) and w.group_id = s.id and ${isAdmissible(poolNames)}
-           order by w.rank_at, w.id limit 1
+            from ${queueInOrder(sql`s.id`, poolNames, sql`(select is_too_many from amount)`)} w
+           where w.is_admissible limit 1
         ) head on true
        where head.id is not null or not amount.is_too_many
        order by head.rank_at, head.id limit ${limit}

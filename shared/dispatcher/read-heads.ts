@@ -1,7 +1,7 @@
 import type { Db } from '../db/database.ts';
 import { type Sql, sql } from '../db/sql.ts';
 import type { ExecutionId, ManifestId, WorkQueueId } from '../model/ids.ts';
-import { isAdmissible, resolvedPool } from './admissible-work.ts';
+import { queueInOrder } from './admissible-work.ts';
 
 const MICROSECONDS_PER_MINUTE = 60_000_000;
 
@@ -44,14 +44,14 @@ export function readingStatement(ranges: HeadRange[], poolNames: string[]): Sql 
   return sql`
     select w.id, w.group_id as "groupId", w.manifest_id as "manifestId", w.execution_id as "executionId", w.pool,
            (extract(epoch from w.rank_at) * 1000000)::bigint as "rankMicroseconds"
-      from unnest(${ranges.map(({ groupId }) => groupId)}::bigint[], ${afterRanks}::bigint[], ${ranges.map(({ after }) => after?.id)}::bigint[],
-                  ${ranges.map(({ most }) => most)}::bigint[]) g (id, after_rank, after_id, most)
+      from (
+        select id, most, coalesce(timestamptz 'epoch' + after_rank * interval '1 microsecond', '-infinity') as after_rank_at,
+               coalesce(after_id, 0) as after_id
+          from unnest(${ranges.map(({ groupId }) => groupId)}::bigint[], ${afterRanks}::bigint[], ${ranges.map(({ after }) => after?.id)}::bigint[],
+                      ${ranges.map(({ most }) => most)}::bigint[]) g (id, after_rank, after_id, most)
+      ) g
      cross join lateral (
-       select w.id, w.group_id, w.manifest_id, w.execution_id, w.rank_at, ${resolvedPool} as pool
-         from waybill.work_queue w
-        where w.group_id = g.id
-          and (w.rank_at, w.id) > (coalesce(timestamptz 'epoch' + g.after_rank * interval '1 microsecond', '-infinity'), coalesce(g.after_id, 0))
-          and ${isAdmissible(poolNames)}
-        order by w.rank_at, w.id limit g.most
+       select * from ${queueInOrder(sql`g.id`, poolNames, sql`(w.rank_at, w.id) > (g.after_rank_at, g.after_id)`)} w
+        where w.is_admissible limit g.most
      ) w`;
 }

@@ -64,7 +64,12 @@ function describeValue(value: unknown, redact: Redact): string {
   const text =
     typeof value === 'string'
       ? value
-      : inspect(value, { depth: 3, customInspect: false, maxStringLength: MESSAGE_LENGTH, breakLength: Number.POSITIVE_INFINITY });
+      : inspect(value, {
+          depth: 3,
+          customInspect: false,
+          maxStringLength: Number.POSITIVE_INFINITY,
+          breakLength: Number.POSITIVE_INFINITY,
+        });
   return toStorableText(redact(text), MESSAGE_LENGTH);
 }
 

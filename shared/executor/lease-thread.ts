@@ -39,7 +39,8 @@ function begin(watch: Watch): void {
 }
 
 function startThread(): Worker {
-  const worker = new Worker(threadUrl, { name: 'waybill-renewal' });
+  // Without the flags of the process: some are for its own entry only, and refused in a thread.
+  const worker = new Worker(threadUrl, { name: 'waybill-renewal', execArgv: [] });
   worker.on('message', (report: ThreadReport) => watches.get(report.leaseToken)?.onReport(report));
   worker.on('error', reportTrouble);
   worker.on('exit', () => {

@@ -31,6 +31,6 @@ function toLoggable(fields: LogFields, redact: Redact): LogFields {
     return JSON.parse(JSON.stringify(fields, replace));
   } catch {
     // Cyclic, or with a getter that throws.
-    return { fields: text(inspect(fields, { depth: 4, customInspect: false })) };
+    return { fields: text(inspect(fields, { depth: 4, customInspect: false, maxStringLength: Number.POSITIVE_INFINITY })) };
   }
 }

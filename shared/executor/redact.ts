@@ -1,3 +1,5 @@
+import { inspect } from 'node:util';
+
 export type Redact = (text: string) => string;
 
 const REDACTED = '[redacted]';
@@ -13,8 +15,11 @@ const URL_PASSWORD = /:\/\/([^\s:/@]{0,256}):([^\s/]{1,1024})@/g;
  */
 export function createRedact(secretUrls: readonly string[] = [], environment: NodeJS.ProcessEnv = process.env): Redact {
   const secrets = new Set<string>();
-  const add = (value: string | undefined) => {
-    if (value !== undefined && value.length >= LEAST_LENGTH) secrets.add(value);
+  const add = (value: string) => {
+    if (value.length < LEAST_LENGTH) return;
+    // Also as it looks inside a value that was printed.
+    for (const form of [value, JSON.stringify(value).slice(1, -1), inspect(value, { breakLength: Number.POSITIVE_INFINITY }).slice(1, -1)])
+      secrets.add(form);
   };
   for (const [name, value = ''] of Object.entries(environment)) {
     if (SECRET_NAME.test(name)) [value, value.trim()].forEach(add);

@@ -2,5 +2,3 @@
 export interface Clock {
   now(): Date;
 }
-import { sql } from '../db/sql.ts';
-export const x = sql;

@@ -2,6 +2,8 @@ import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
 import { beforeAll, expect, test } from 'vitest';
+import type { ProcessRecord } from '../../local/lambda/left-behind-processes.ts';
+import { readProcess } from '../../local/postgres/read-process.ts';
 import { askApi, listExecutions, listManifests } from '../support/ask-api.ts';
 import { type DevProcess, useDev } from '../support/dev-process.ts';
 import { isRunning } from '../support/list-tree.ts';
@@ -154,39 +156,35 @@ test('Ctrl-C during a start gives it up and ends every process', patience, async
   expect(await interrupted.listLeftBehind()).toEqual([]);
 });
 
-test(
-  'a start after one that was killed halfway ends its synthesis, keeps the history and is ready within half a minute',
-  patience,
-  async () => {
-    const killed = await startHalfway();
-    await killed.killAlone();
-    expect(await killed.listLeftBehind()).toContainEqual(expect.stringContaining('infra/app.ts'));
-    const startedAt = performance.now();
-    await startAgain();
-    const seconds = (performance.now() - startedAt) / 1000;
-    console.log(`started again in ${seconds.toFixed(1)} s`);
-    expect(seconds).toBeLessThan(30);
-    expect(dev.stdout).toContain('manifests  5 (0 created, 0 changed, 5 unchanged, 0 pruned)');
-    expect(await killed.listLeftBehind()).toEqual([]);
-    const history = await listExecutions(apiUrl);
-    expect(history.map(({ id }) => id)).toContain('1');
-    await awaitFreshRun();
-  },
-);
+test('a start after one that was killed halfway ends its synthesis, keeps the history and is ready within a minute', patience, async () => {
+  const killed = await startHalfway();
+  await killed.killAlone();
+  expect(await killed.listLeftBehind()).toContainEqual(expect.stringContaining('infra/app.ts'));
+  const startedAt = performance.now();
+  await startAgain();
+  const seconds = (performance.now() - startedAt) / 1000;
+  console.log(`started again in ${seconds.toFixed(1)} s`);
+  // It takes seven seconds on two idle cores; tests that run beside this one take their share.
+  expect(seconds).toBeLessThan(60);
+  expect(dev.stdout).toContain('manifests  5 (0 created, 0 changed, 5 unchanged, 0 pruned)');
+  expect(await killed.listLeftBehind()).toEqual([]);
+  const history = await listExecutions(apiUrl);
+  expect(history.map(({ id }) => id)).toContain('1');
+  await awaitFreshRun();
+});
 
 test('a start after kill -9 of the supervisor alone ends the processes it left, and works', patience, async () => {
-  const tree = await dev.listTree();
   const postmaster = Number.parseInt(readFileSync(join(dataDirectory, 'postgres/postmaster.pid'), 'utf8'), 10);
-  const functions = JSON.parse(readFileSync(join(dataDirectory, 'processes.json'), 'utf8')) as { pid: number; startedAt: string }[];
-  expect(tree.map(({ pid }) => pid)).toEqual(expect.arrayContaining([postmaster, ...functions.map(({ pid }) => pid)]));
+  const functions = JSON.parse(readFileSync(join(dataDirectory, 'processes.json'), 'utf8')) as ProcessRecord[];
   await dev.killAlone();
-  const left = await Promise.all(functions.map(isRunning));
-  expect(left, 'frozen function processes outlive a killed supervisor').toContain(true);
-  expect(await isRunning(tree.find(({ pid }) => pid === postmaster)!)).toBe(true);
+  // Nothing is frozen by chance here: all functions rest between the runs, which are seconds apart.
+  expect(await Promise.all(functions.map(isRunning)), 'frozen functions outlive a killed supervisor').toContain(true);
+  expect(await readProcess(postmaster)).toMatchObject({ command: expect.stringContaining(dataDirectory) });
 
   const killed = dev;
   await startAgain();
   expect(await killed.listLeftBehind()).toEqual([]);
+  expect(await readProcess(postmaster)).toBeUndefined();
   expect(dev.stderr).toBe('');
   await awaitFreshRun();
   expect(await dev.interrupt()).toEqual({ code: 0, signal: null });

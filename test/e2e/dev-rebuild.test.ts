@@ -1,5 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import { beforeAll, expect, test } from 'vitest';
 import { readProcess } from '../../local/postgres/read-process.ts';
 import { listExecutions } from '../support/ask-api.ts';
@@ -76,8 +77,11 @@ test('a changed app is rebuilt and applied without a restart, and the difference
     ['manifests  3 (1 created, 1 changed, 1 unchanged, 1 pruned)', '  + added', '  ~ tick', '  - given-up\n'].join('\n'),
   );
   await awaitRun(2);
-  const [latest] = await listExecutions(apiUrl, 'manifest=tick&state=completed');
-  expect(latest?.input).toEqual({ asked: 'twice' });
+  await waitFor(
+    'a run with the changed input',
+    async () => isDeepStrictEqual((await listExecutions(apiUrl, 'manifest=tick&state=completed'))[0]?.input, { asked: 'twice' }),
+    { seconds: 20, describe: () => dev.stdout + dev.stderr },
+  );
   expect(dev.stdout.match(/^ready/gm)).toHaveLength(1);
   expect(dev.stderr).toBe('');
 });

@@ -55,7 +55,7 @@ async function plantRuns(world: World): Promise<void> {
   await world.execution({ ...nesting, parent_id: parent.id, root_id: parent.id, run_id: parent.id });
   await world.admitted({ created_at: ago(900), sent_at: ago(200), ring_count: 4 });
   await world.admitted({ state: 'cancelled', finished_at: ago(10) });
-  await world.entry({ status: 'cancelled', cancelled_at: ago(10) });
+  await world.entry({ manifest_id: await world.manifest({ deleted_at: ago(10) }), status: 'cancelled', cancelled_at: ago(10) });
   await world.entry({ run_id: second.id, lane: 'retry', origin: 'dead_letter' });
 
   const retiring = await world.manifest({ retiring_at: ago(3_600) });
