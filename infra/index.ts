@@ -99,7 +99,12 @@ export class Waybill extends Construct {
     housekeeping.answerOnlyFresh();
 
     // API Gateway gives up after thirty seconds; a function that gives up first can still say why.
-    const api = process('Api', 'api', { description: 'answers the HTTP API and serves the dashboard', timeoutSeconds: 29 });
+    const api = process('Api', 'api', {
+      description: 'answers the HTTP API and serves the dashboard',
+      timeoutSeconds: 29,
+      environment: { ...wakeUrl, ...dispatchUrl, WAYBILL_POOL_SIZES: describePoolSizes(executors) },
+    });
+    api.grantRing(wake, dispatch);
     this.apiUrl = new WaybillHttpApi(this, 'Http', { process: api, ...(authorizer ? { authorizer } : {}) }).url;
 
     const schedules = new Schedules(this, 'Schedules', { manager, housekeeping });
@@ -111,9 +116,9 @@ export class Waybill extends Construct {
     const sync = process('Sync', 'sync', {
       description: 'applies the definitions of the app after a deployment changed the functions',
       timeoutSeconds: 120,
-      environment: { ...wakeUrl, ...dispatchUrl },
+      environment: wakeUrl,
     });
-    sync.grantRing(wake, dispatch);
+    sync.grantRing(wake);
     new Deployment(this, 'Deployment', {
       migrate,
       sync,
@@ -141,4 +146,11 @@ function describePools(scope: Construct, pools: readonly ExecutorPool[]): string
     { queueUrl: workQueue.queueUrl, concurrency, batchSize },
   ]);
   return Stack.of(scope).toJsonString(Object.fromEntries(described));
+}
+
+/** The pools as the api explains them: it says why work waits for one, and knows no queue that it does not ring. */
+function describePoolSizes(pools: readonly ExecutorPool[]): string {
+  return JSON.stringify(
+    Object.fromEntries(pools.map(({ name, settings: { concurrency, batchSize } }) => [name, { concurrency, batchSize }])),
+  );
 }

@@ -1,14 +1,32 @@
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import type { Database } from '../../shared/db/database.ts';
+import { ConflictError, NotFoundError } from '../../shared/errors.ts';
+import type { Doorbell } from '../../shared/queue/doorbell.ts';
 import { ProblemError } from '../middleware/problem-details.ts';
+import { readInitiator } from './read-initiator.ts';
 import { type Answer, matchPath, type Request, type Route } from './route.ts';
 import { routeTable } from './route-table.ts';
 
 /** Finds the route and lets it answer; what it throws, {@link ProblemError} included, becomes problem details further out. */
-export async function answerRequest(event: APIGatewayProxyEventV2, database: Database): Promise<Answer> {
+export async function answerRequest(event: APIGatewayProxyEventV2, database: Database, doorbell: Doorbell): Promise<Answer> {
   const { route, path } = findRoute(event.requestContext.http.method, event.rawPath);
-  const request: Request = { path, query: new URLSearchParams(event.rawQueryString), headers: event.headers };
-  return route.handle(request, database);
+  const request: Request = { path, query: new URLSearchParams(event.rawQueryString), headers: event.headers, body: decodeBody(event) };
+  try {
+    return await route.handle(request, { database, doorbell, initiator: readInitiator(event) });
+  } catch (error) {
+    throw toProblemError(error);
+  }
+}
+
+/** What an operation refuses, in the words of HTTP. An input that is refused is known further out. */
+function toProblemError(error: unknown): unknown {
+  if (error instanceof NotFoundError) return new ProblemError(404, error.code, error.message);
+  if (error instanceof ConflictError) return new ProblemError(409, error.code, error.message);
+  return error;
+}
+
+function decodeBody({ body, isBase64Encoded }: APIGatewayProxyEventV2): Uint8Array | undefined {
+  return body ? Buffer.from(body, isBase64Encoded ? 'base64' : 'utf8') : undefined;
 }
 
 function findRoute(method: string, path: string): { route: Route; path: Record<string, string> } {

@@ -8,10 +8,10 @@ const NO_SNIFFING = { 'x-content-type-options': 'nosniff' };
 const CONTENT_SECURITY_POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; base-uri 'none'; frame-ancestors 'none'";
 
-/** JSON that is true for this moment only. */
-export function answerMoment(value: unknown): Answer {
+/** JSON that is true for this moment only. 202 says that it will happen, 200 that it has. */
+export function answerMoment(value: unknown, statusCode: 200 | 202 = 200): Answer {
   return {
-    statusCode: 200,
+    statusCode,
     headers: { ...NO_SNIFFING, 'content-type': 'application/json', 'cache-control': 'no-store' },
     body: JSON.stringify(value),
   };

@@ -66,7 +66,7 @@ export async function dispatcherCycle({
 export interface Claim {
   /** In the order of their rank. */
   admitted: RingableExecution[];
-  /** The claim was full, or had to leave groups out that may have something for the pools that are still free. */
+  /** The claim was full, or left groups out whose work others may have made room for while it waited for the ones it locked. */
   mayHaveMore: boolean;
 }
 
@@ -75,7 +75,7 @@ export async function claimQueuedWork(
   database: Database,
   { onStep, ...context }: Omit<ClaimContext, 'db'> & Pick<DispatcherDependencies, 'onStep'>,
 ): Promise<Claim> {
-  const { admitted, groupIds, freeSlots } = await database.transaction((db) => dispatcherClaim({}, { db, ...context }, onStep));
-  const mayHaveMore = admitted.length > 0 && (admitted.length === context.limit || groupIds.length === freeSlots);
+  const { admitted, isNarrowed } = await database.transaction((db) => dispatcherClaim({}, { db, ...context }, onStep));
+  const mayHaveMore = admitted.length > 0 && (admitted.length === context.limit || isNarrowed);
   return { admitted, mayHaveMore };
 }

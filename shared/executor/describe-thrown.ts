@@ -1,9 +1,9 @@
-import { inspect } from 'node:util';
 import { NonRetryableError } from '../errors.ts';
 import { toStorableText } from '../model/json.ts';
 import type { Failure } from '../transitions/end-runs.ts';
 import type { Redact } from './redact.ts';
 import { RunAborted } from './run-aborted.ts';
+import { readProperty, toPlain } from './to-plain.ts';
 
 const MESSAGE_LENGTH = 4_000;
 const STACK_LENGTH = 16_000;
@@ -59,18 +59,16 @@ function listCauses(thrown: object): { causes: unknown[]; leftOut: number } {
   return { causes: all.slice(0, BREADTH), leftOut: Math.max(all.length - BREADTH, 0) };
 }
 
+/** As JSON, with the name of its class if it has one of its own. */
 function describeValue(value: unknown, redact: Redact): string {
   if (typeof value === 'function') return `a function was thrown: ${redact(String(readProperty(value, 'name') || 'anonymous'))}`;
-  const text =
-    typeof value === 'string'
-      ? value
-      : inspect(value, {
-          depth: 3,
-          customInspect: false,
-          maxStringLength: Number.POSITIVE_INFINITY,
-          breakLength: Number.POSITIVE_INFINITY,
-        });
-  return toStorableText(redact(text), MESSAGE_LENGTH);
+  if (typeof value !== 'object' || value === null) return toStorableText(redact(String(value)), MESSAGE_LENGTH);
+  const className = readProperty(readProperty(value, 'constructor') ?? {}, 'name');
+  const json = JSON.stringify(toPlain(value, redact));
+  return toStorableText(
+    typeof className === 'string' && className && className !== 'Object' ? `${className} ${json}` : json,
+    MESSAGE_LENGTH,
+  );
 }
 
 /** By its shape: an error of another realm is no instance of ours. */
@@ -81,12 +79,4 @@ function isError(value: unknown): value is object {
 function read(thrown: object, name: string, redact: Redact): string {
   const value = readProperty(thrown, name);
   return typeof value === 'string' ? toStorableText(redact(value), STACK_LENGTH) : '';
-}
-
-function readProperty(from: object, name: string): unknown {
-  try {
-    return (from as Record<string, unknown>)[name];
-  } catch {
-    return undefined;
-  }
 }

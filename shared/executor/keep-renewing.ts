@@ -55,7 +55,7 @@ export async function keepRenewing(watch: Watch, { signal, progress, report }: K
 
 function listHeld({ leases, held }: Watch, lost: ReadonlySet<ExecutionId>): ExecutionId[] {
   return leases
-    .filter(({ id, renewUntilAt }, index) => Atomics.load(held, index) === 1 && !lost.has(id))
+    .filter(({ id, renewUntilAt }, index) => Atomics.load(held, index) === 1 && renewUntilAt.getTime() > Date.now() && !lost.has(id))
     .map(({ id }) => id);
 }
 

@@ -1,5 +1,3 @@
-import { inspect } from 'node:util';
-
 export type Redact = (text: string) => string;
 
 const REDACTED = '[redacted]';
@@ -17,9 +15,9 @@ export function createRedact(secretUrls: readonly string[] = [], environment: No
   const secrets = new Set<string>();
   const add = (value: string) => {
     if (value.length < LEAST_LENGTH) return;
-    // Also as it looks inside a value that was printed.
-    for (const form of [value, JSON.stringify(value).slice(1, -1), inspect(value, { breakLength: Number.POSITIVE_INFINITY }).slice(1, -1)])
-      secrets.add(form);
+    secrets.add(value);
+    // As it looks inside JSON.
+    secrets.add(JSON.stringify(value).slice(1, -1));
   };
   for (const [name, value = ''] of Object.entries(environment)) {
     if (SECRET_NAME.test(name)) [value, value.trim()].forEach(add);

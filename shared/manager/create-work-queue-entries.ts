@@ -5,7 +5,7 @@ import { messageOf } from '../errors.ts';
 import type { ManifestId } from '../model/ids.ts';
 import { advanceSchedules, recordSkips } from './advance-schedules.ts';
 import type { CycleContext } from './cycle.ts';
-import type { Decision, QueueDecision } from './determine-jobs-to-queue.ts';
+import type { Decision, Quarantine, QueueDecision } from './determine-jobs-to-queue.ts';
 import { insertEntries } from './insert-entries.ts';
 
 /**
@@ -27,12 +27,18 @@ export async function createWorkQueueEntries<Round extends { decision: Decision 
     won.filter(({ manifestId }) => !broughtForward.has(manifestId)),
   );
   await quarantine(db, [...quarantined, ...refused]);
-  const gone = new Set([...queued, ...broughtForward, ...refused.map(({ manifestId }) => manifestId)]);
+  const isRefused = new Set(refused.map(({ manifestId }) => manifestId));
+  const entriesOf = Map.groupBy(queued, (id) => id);
+  const taken = won.filter(
+    ({ manifestId, occurrences }) =>
+      !broughtForward.has(manifestId) && !isRefused.has(manifestId) && (entriesOf.get(manifestId)?.length ?? 0) < occurrences.length,
+  );
   await recordTaken(
     db,
-    won.map(({ manifestId }) => manifestId).filter((id) => !gone.has(id)),
+    taken.map(({ manifestId }) => manifestId),
   );
-  return { ...round, queuedCount: queued.length + broughtForward.size };
+  const decision = { ...round.decision, quarantined: [...quarantined, ...refused] };
+  return { ...round, decision, queuedCount: entriesOf.size + broughtForward.size };
 }
 
 /** A delayed trigger without input takes the occurrence that came before it. One that went meanwhile leaves its place to a new entry. */
@@ -51,8 +57,9 @@ async function bringForward(db: Db, won: QueueDecision[]): Promise<Set<ManifestI
 }
 
 interface Inserted {
+  /** The manifest of each entry. */
   queued: ManifestId[];
-  refused: Decision['quarantined'];
+  refused: Quarantine[];
 }
 
 /**
@@ -69,7 +76,8 @@ async function insertOrQuarantine(db: Db, rows: QueueDecision[]): Promise<Insert
   } catch (error) {
     if (!isRowRefused(error)) throw error;
     await db.query(sql`rollback to savepoint entries`);
-    if (rows.length === 1) return { queued: [], refused: [{ manifestId: rows[0]!.manifestId, error: messageOf(error) }] };
+    const [{ manifestId, seenOccurrenceAt }, ...others] = rows as [QueueDecision];
+    if (!others.length) return { queued: [], refused: [{ manifestId, seenOccurrenceAt, error: messageOf(error) }] };
     const middle = Math.ceil(rows.length / 2);
     const first = await insertOrQuarantine(db, rows.slice(0, middle));
     const second = await insertOrQuarantine(db, rows.slice(middle));
@@ -77,19 +85,26 @@ async function insertOrQuarantine(db: Db, rows: QueueDecision[]): Promise<Insert
   }
 }
 
-/** The backstop spoke: the place or the occurrence already has an entry. The tick is gone, and says so. */
+/**
+ * The backstop spoke: the place or the occurrence already has an entry. The tick is gone, and says so. What is anchored at completion waits for the end of a run
+ * that will not be; it counts from here instead.
+ */
 async function recordTaken(db: Db, ids: ManifestId[]): Promise<void> {
   if (!ids.length) return;
   await db.query(sql`
     update waybill.manifest set last_skip_reason = 'occurrence_taken', last_skip_at = waybill.now(), skip_count = skip_count + 1
      where id = any(${ids}::bigint[])`);
+  await reanchorIntervals(db, ids);
+  await markDue(db, ids);
 }
 
-async function quarantine(db: Db, rows: Decision['quarantined']): Promise<void> {
+/** The schedule was advanced before the insert; it goes back, so that a once keeps its instant and the others what they were due for. */
+async function quarantine(db: Db, rows: Quarantine[]): Promise<void> {
   if (!rows.length) return;
   await db.query(sql`
-    update waybill.manifest m set quarantine_error = d.error, next_due_at = null, last_skip_reason = 'quarantined', last_skip_at = waybill.now(),
-                                  skip_count = m.skip_count + 1
-      from unnest(${rows.map((row) => row.manifestId)}::bigint[], ${rows.map((row) => row.error)}::text[]) d (manifest_id, error)
+    update waybill.manifest m set quarantine_error = d.error, next_occurrence_at = d.seen_occurrence_at, next_due_at = null,
+                                  last_skip_reason = 'quarantined', last_skip_at = waybill.now(), skip_count = m.skip_count + 1
+      from unnest(${rows.map((row) => row.manifestId)}::bigint[], ${rows.map((row) => row.seenOccurrenceAt)}::timestamptz[],
+                  ${rows.map((row) => row.error)}::text[]) d (manifest_id, seen_occurrence_at, error)
      where m.id = d.manifest_id`);
 }

@@ -1,11 +1,8 @@
 import type { ManifestView, SkipReason } from '../model/manifest.ts';
 import { isExcluded } from '../time/is-excluded.ts';
 import { nextOccurrence, type Schedule } from '../time/next-occurrence.ts';
-import { occurrencesBetween } from '../time/occurrences-between.ts';
 import type { Advance, ManifestDecision } from './determine-jobs-to-queue.ts';
-
-/** Missed occurrences are looked at up to here; more of them than this are not caught up by any limit. */
-const MOST_MISSED = 10_000;
+import { firstOccurrence, latestOccurrences } from './missed-occurrences.ts';
 
 /** Decides about a manifest that runs for instants: cron, interval or once. */
 export function decideTimed(view: ManifestView, now: Date): ManifestDecision {
@@ -44,31 +41,33 @@ function decideRepeating(view: ManifestView, occurrenceAt: Date, stay: Advance, 
   const schedule = scheduleOf(view, occurrenceAt);
   // What is anchored at completion rests until its run ends, and counts from there.
   const isAnchoredAtCompletion = view.anchor === 'completion';
-  const nextOccurrenceAt = isAnchoredAtCompletion ? occurrenceAt : (nextOccurrence(schedule, now) ?? null);
-  const advance: Advance = { ...stay, nextOccurrenceAt, isHeld: isAnchoredAtCompletion };
-  const consume = (reason: SkipReason): ManifestDecision =>
-    isAnchoredAtCompletion && reason !== 'overlap'
-      ? { skip: { ...stay, nextOccurrenceAt: nextOccurrence(schedule, now) ?? null, reason } }
-      : { skip: { ...advance, reason } };
+  const next = (after: Date) => nextOccurrence(schedule, after) ?? null;
+  const advance: Advance = { ...stay, nextOccurrenceAt: isAnchoredAtCompletion ? occurrenceAt : next(now), isHeld: isAnchoredAtCompletion };
+  const consume = (reason: SkipReason, until = now): ManifestDecision =>
+    reason === 'overlap' ? { skip: { ...advance, reason } } : { skip: { ...stay, nextOccurrenceAt: next(until), reason } };
 
   if (!view.groupEnabled) return consume('group_disabled');
   const isAllowed = (at: Date) => isExcluded(view.exclusions, at, view.timeZone ?? 'UTC') === undefined;
-  const missed =
-    view.misfirePolicy === 'fire_all' && !isAnchoredAtCompletion ? missedOccurrences(schedule, occurrenceAt, now).filter(isAllowed) : [];
-  if (missed.length > 1) {
-    const occurrences = missed.slice(-(view.misfireLimit ?? 1));
-    return { queue: { ...advance, lane: 'series', occurrences, consumedCounts: {}, bringForward: null } };
+  if (view.misfirePolicy === 'skip' && isLate(view, now)) {
+    // Only what is late is gone: the next look is at the first occurrence that is not.
+    const until = new Date(now.getTime() - view.misfireThresholdSeconds * 1000 - 1);
+    return consume(isAllowed(occurrenceAt) ? 'misfire' : 'excluded', isAnchoredAtCompletion ? now : until);
   }
-  const due = missed[0] ?? occurrenceAt;
-  if (!isAllowed(due)) return consume('excluded');
-  const lateSeconds = (now.getTime() - view.nextDueAt.getTime()) / 1000;
-  if (view.misfirePolicy === 'skip' && lateSeconds > view.misfireThresholdSeconds) return consume('misfire');
+  if (view.misfirePolicy === 'fire_all' && !isAnchoredAtCompletion) {
+    const limit = view.misfireLimit ?? 1;
+    const missed = latestOccurrences(schedule, { from: occurrenceAt, to: now, isAllowed, most: limit + 1 });
+    if (missed.length > 1) {
+      return { queue: { ...advance, lane: 'series', occurrences: missed.slice(-limit), consumedCounts: {}, bringForward: null } };
+    }
+  }
+  const due = firstOccurrence(schedule, { from: occurrenceAt, to: now, isAllowed });
+  if (!due) return consume('excluded');
   if (view.hasActiveExecution || view.hasQueuedWork) return consume('overlap');
   return { queue: { ...advance, lane: 'fresh', occurrences: [due], consumedCounts: {}, bringForward: view.delayedEntryId } };
 }
 
-function missedOccurrences(schedule: Schedule, occurrenceAt: Date, now: Date): Date[] {
-  return occurrencesBetween(schedule, occurrenceAt, new Date(now.getTime() + 1), MOST_MISSED);
+function isLate({ nextDueAt, misfireThresholdSeconds }: ManifestView, now: Date): boolean {
+  return now.getTime() - nextDueAt.getTime() > misfireThresholdSeconds * 1000;
 }
 
 function scheduleOf(view: ManifestView, occurrenceAt: Date): Schedule {

@@ -29,13 +29,20 @@ export interface SkipDecision extends Advance {
   reason: SkipReason;
 }
 
+/** A hold like any other: the occurrence that could not be queued is still to come. */
+export interface Quarantine {
+  manifestId: ManifestId;
+  seenOccurrenceAt: Date | null;
+  error: string;
+}
+
 export interface Decision {
   queue: QueueDecision[];
   skipped: SkipDecision[];
   /** Looked at too early: due again at their occurrence. */
   postponed: Advance[];
   /** Not computable: out of sight until redefined. */
-  quarantined: { manifestId: ManifestId; error: string }[];
+  quarantined: Quarantine[];
 }
 
 export type ManifestDecision = { queue: QueueDecision } | { skip: SkipDecision } | { postpone: Advance };
@@ -56,7 +63,7 @@ export function determineJobsToQueue<Round extends { manifests: ManifestView[] }
       else if ('skip' in decided) decision.skipped.push(decided.skip);
       else decision.postponed.push(decided.postpone);
     } catch (error) {
-      decision.quarantined.push({ manifestId: view.id, error: messageOf(error) });
+      decision.quarantined.push({ manifestId: view.id, seenOccurrenceAt: view.nextOccurrenceAt, error: messageOf(error) });
     }
   }
   return { ...round, decision };

@@ -4,6 +4,7 @@ import type { ManifestId } from '../model/ids.ts';
 import { markDue } from '../transitions/mark-due.ts';
 import { lockGraph } from '../transitions/refuse-cycles.ts';
 import type { OperationContext } from './context.ts';
+import { isName } from './paging.ts';
 import { recordAudit } from './record-audit.ts';
 
 export interface GroupChange {
@@ -24,8 +25,10 @@ export async function changeGroup({ database, doorbell, initiator }: OperationCo
   checkChange(change);
   await database.transaction(async (db) => {
     await lockGraph(db);
-    const [group] = await db.query<GroupSettings & { id: number }>(sql`
-      select id, priority, max_active_jobs as "maxActiveJobs", is_enabled as "isEnabled" from waybill.manifest_group where name = ${name} for no key update`);
+    const [group] = isName(name)
+      ? await db.query<GroupSettings & { id: number }>(sql`
+          select id, priority, max_active_jobs as "maxActiveJobs", is_enabled as "isEnabled" from waybill.manifest_group where name = ${name} for no key update`)
+      : [];
     if (!group) throw new NotFoundError('group_not_found', `group '${name}' does not exist: GET /v1/groups lists those that do`);
     const { id, ...before } = group;
     const after: GroupSettings = {
@@ -52,7 +55,9 @@ export async function changeGroup({ database, doorbell, initiator }: OperationCo
   await Promise.all([doorbell.pokeDispatcher(), doorbell.pokeManager()]);
 }
 
-function checkChange({ priority, maxActiveJobs }: GroupChange): void {
+function checkChange({ priority, maxActiveJobs, isEnabled }: GroupChange): void {
+  if (priority === undefined && maxActiveJobs === undefined && isEnabled === undefined)
+    throw new InvalidInputError('invalid_request', 'nothing to change was given: give priority, maxActiveJobs or isEnabled');
   const isWhole = (value: number, least: number, most: number) => Number.isInteger(value) && value >= least && value <= most;
   if (priority !== undefined && !isWhole(priority, 0, 31)) {
     throw new InvalidInputError('invalid_request', `priority must be a whole number from 0 to 31, got ${priority}`);

@@ -3,6 +3,7 @@ import { sql } from '../db/sql.ts';
 import { ConflictError, NotFoundError } from '../errors.ts';
 import type { ManifestId } from '../model/ids.ts';
 import type { ScheduleType } from '../model/manifest.ts';
+import { isExternalId } from './paging.ts';
 
 export interface LockedManifest {
   id: ManifestId;
@@ -18,10 +19,12 @@ export interface LockedManifest {
  * is based on.
  */
 export async function lockManifest(db: Db, externalId: string): Promise<LockedManifest> {
-  const [manifest] = await db.query<LockedManifest>(sql`
-    select id, external_id as "externalId", kind, schedule_type as "scheduleType", is_enabled as "isEnabled", retiring_at is not null as "isRetiring"
-      from waybill.manifest where external_id = ${externalId} and deleted_at is null
-       for no key update`);
+  const [manifest] = isExternalId(externalId)
+    ? await db.query<LockedManifest>(sql`
+        select id, external_id as "externalId", kind, schedule_type as "scheduleType", is_enabled as "isEnabled", retiring_at is not null as "isRetiring"
+          from waybill.manifest where external_id = ${externalId} and deleted_at is null
+           for no key update`)
+    : [];
   if (!manifest)
     throw new NotFoundError('manifest_not_found', `manifest '${externalId}' does not exist: GET /v1/manifests lists those that do`);
   return manifest;

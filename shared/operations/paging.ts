@@ -35,3 +35,8 @@ export function isId(text: string): boolean {
 export function isExternalId(text: string): boolean {
   return /^[A-Za-z0-9][A-Za-z0-9._:-]{0,199}$/.test(text);
 }
+
+/** Whether the text can be the name of a group or a workflow: 1 to 200 characters that a row can hold. What cannot be one names nothing. */
+export function isName(text: string): boolean {
+  return text.length >= 1 && text.length <= 200 && !text.includes('\0') && text.isWellFormed();
+}

@@ -26,6 +26,7 @@ export async function retryDeadLetter(
   checkInput(input);
   const entryId = await context.database.transaction(async (db) => {
     const resolved = await resolve(db, id, 'retried', null, context.initiator);
+    await refuseUndeclared(db, resolved);
     const entry = await queueRetry(db, resolved.id, input, context.initiator);
     if (entry === undefined)
       throw new ConflictError('already_queued', `the manifest of dead letter '${id}' already has a retry in the queue`);
@@ -80,6 +81,18 @@ async function resolve(
   if (!resolved) throw new ConflictError('already_resolved', `dead letter '${id}' has already been resolved`);
   if (resolved.manifestId !== null) await db.query(sql`update waybill.manifest set failed_count = 0 where id = ${resolved.manifestId}`);
   return resolved;
+}
+
+/** An entry of a manifest that is gone would never be admitted, and one that is going takes no further run. */
+async function refuseUndeclared(db: Db, { id, manifestId }: Resolved): Promise<void> {
+  if (manifestId === null) return;
+  const [gone] = await db.query<{ externalId: string }>(sql`
+    select external_id as "externalId" from waybill.manifest where id = ${manifestId} and (deleted_at is not null or retiring_at is not null)`);
+  if (!gone) return;
+  throw new ConflictError(
+    'manifest_deleted',
+    `manifest '${gone.externalId}' of dead letter '${id}' is no longer declared: acknowledge the dead letter instead`,
+  );
 }
 
 async function queueRetry(db: Db, deadLetterId: number, input: unknown, initiator: Initiator): Promise<WorkQueueId | undefined> {

@@ -3,6 +3,7 @@ import { InvalidInputError, NotFoundError } from '../errors.ts';
 import type { WorkQueueId } from '../model/ids.ts';
 import { checkDelaySeconds, checkInput } from './check-input.ts';
 import type { OperationContext } from './context.ts';
+import { isName } from './paging.ts';
 import { recordAudit } from './record-audit.ts';
 
 export interface RunWorkflow {
@@ -25,9 +26,9 @@ export async function runWorkflow(
   checkWhole('priority', priority, 0, 31);
   if (timeoutSeconds !== undefined) checkWhole('timeoutSeconds', timeoutSeconds, 1, 31_536_000);
   const id = await database.transaction(async (db) => {
-    const [known] = await db.query<{ pool: string }>(
-      sql`select pool from waybill.workflow where name = ${workflow} and removed_at is null`,
-    );
+    const [known] = isName(workflow)
+      ? await db.query<{ pool: string }>(sql`select pool from waybill.workflow where name = ${workflow} and removed_at is null`)
+      : [];
     if (!known)
       throw new NotFoundError('workflow_not_found', `workflow '${workflow}' is not deployed: GET /v1/workflows lists those that are`);
     await db.query(sql`insert into waybill.manifest_group (name) values (${workflow}) on conflict (name) do nothing`);

@@ -3,8 +3,10 @@ import { existsSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
+import { readProcess } from '../../local/postgres/read-process.ts';
 import { type StartDev, useDev } from '../support/dev-process.ts';
 import { useTemporaryDirectory } from '../support/temporary-directory.ts';
+import { waitFor } from '../support/wait-for.ts';
 
 /* All starts share one data directory: each must leave it as usable as it was, and the last test uses it. */
 const temporary = useTemporaryDirectory();
@@ -117,6 +119,18 @@ describe('an app that cannot be run is refused with the reason', patience, () =>
       ].join('\n'),
     );
   });
+});
+
+test('an app that hangs while it is imported is ended by Ctrl-C with all that loads it', patience, async () => {
+  const app = writeApp('hangs.ts', `export default await new Promise(() => setInterval(() => {}, 1000));\n`);
+  const dev = local.start({ app, dataDirectory });
+  const isLoading = async () => {
+    const found = await Promise.all((await dev.listTree()).map(({ pid }) => readProcess(pid)));
+    return found.some((one) => one?.command.includes('load-app.ts'));
+  };
+  await waitFor('the import of the app', isLoading, { seconds: 30, describe: () => dev.stdout + dev.stderr });
+  expect(await dev.interrupt()).toEqual({ code: 0, signal: null });
+  expect(await dev.listLeftBehind()).toEqual([]);
 });
 
 describe('a database that cannot be used is refused with the reason', patience, () => {

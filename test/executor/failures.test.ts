@@ -56,15 +56,15 @@ describe('anything that is thrown is recorded', () => {
     ['undefined', undefined, 'undefined'],
     ['null', null, 'null'],
     ['a number', 42, '42'],
-    ['a big integer', 42n, '42n'],
+    ['a big integer', 42n, '42'],
     ['a string', 'plain', 'plain'],
     ['an empty error', new Error(''), 'Error'],
     ['a symbol', Symbol('why'), 'Symbol(why)'],
     ['a function', function refuse() {}, 'a function was thrown: refuse'],
-    ['a plain object', { code: 7 }, '{ code: 7 }'],
-    ['a cyclic object', cyclic(), /self: \[Circular/],
-    ['a class instance', new Refusal(), "Refusal { reason: 'closed' }"],
-    ['an object without a prototype', Object.assign(Object.create(null), { a: 1 }), /a: 1/],
+    ['a plain object', { code: 7 }, '{"code":7}'],
+    ['a cyclic object', cyclic(), '{"a":1,"self":"[circular]"}'],
+    ['a class instance', new Refusal(), 'Refusal {"reason":"closed"}'],
+    ['an object without a prototype', Object.assign(Object.create(null), { a: 1 }), '{"a":1}'],
     ['an error with a NUL', new Error('a\u0000b'), 'a\uFFFDb'],
     ['an error with half a character', new Error('a\ud83d'), 'a\uFFFD'],
     ['an error whose properties throw', throwingGetters, 'Error'],
@@ -167,12 +167,13 @@ describe('secrets', () => {
   it('do not reach the log, in whatever field', async () => {
     const id = await executor.plant();
     const work = workflowNamed('work', ({ log }) => {
-      log.info(leaky, { leaky, deep: [{ leaky }], error: new Error(leaky), map: cyclic(), count: 3n });
+      log.info(leaky, { leaky, deep: [{ leaky }], error: new Error(leaky), map: new Map([[leaky, cyclic()]]), count: 3n });
       log.warn('sound', { deep: [{ leaky }], count: 3n, at: new Date(0), error: new Error(leaky) });
       throw new Error(leaky);
     });
     await executor.run([id], [work]);
     expectHidden(JSON.stringify(executor.lines));
+    expect(executor.lines[0]).toMatchObject({ count: '3', map: [[expect.any(String), { a: 1, self: '[circular]' }]] });
     expect(executor.lines[1]).toMatchObject({ message: 'sound', count: '3', at: '1970-01-01T00:00:00.000Z', executionId: String(id) });
     expect(executor.lines).toHaveLength(3);
   });

@@ -81,8 +81,7 @@ describe('a commit whose acknowledgement is lost', () => {
   });
 });
 
-it('a claim whose acknowledgement is lost is asked for again and starts once', async () => {
-  // A claim is a statement of its own, which commits without saying so: the connection is lost with its answer.
+it('a claim that is repeated with its own token, because its answer was lost, gives what it took; with another token it gives nothing', async () => {
   const ids = [await executor.plant(), await executor.plant()];
   const leaseToken = randomUUID();
   const claim = { ids, leaseToken, leaseSeconds: 45, requestId: 'r', logStream: 'l' };

@@ -128,8 +128,8 @@ describe('the stack of an app with two pools', () => {
         ...answer('Pool-heavy/Work/Queue'),
         ...ring('Wake/Queue', 'Dispatch/Queue'),
       ],
-      'Sync/Role': [...always('Sync'), ...ring('Wake/Queue', 'Dispatch/Queue')],
-      'Api/Role': always('Api'),
+      'Sync/Role': [...always('Sync'), ...ring('Wake/Queue')],
+      'Api/Role': [...always('Api'), ...ring('Wake/Queue', 'Dispatch/Queue')],
       'Migrate/Role': always('Migrate'),
       'Housekeeping/Role': always('Housekeeping'),
       'Schedules/Heartbeat/Role': ['lambda:InvokeFunction on Manager/Function', 'sqs:SendMessage on Schedules/Missed'],
@@ -149,8 +149,8 @@ describe('the stack of an app with two pools', () => {
       'Dispatcher/Function': [dispatch, 'WAYBILL_POOLS'],
       'Pool-default/Executor/Function': [wake, dispatch, 'WAYBILL_POOL'],
       'Pool-heavy/Executor/Function': [wake, dispatch, 'WAYBILL_POOL', 'BUCKET'],
-      'Sync/Function': [wake, dispatch],
-      'Api/Function': [],
+      'Sync/Function': [wake],
+      'Api/Function': [wake, dispatch, 'WAYBILL_POOL_SIZES'],
       'Migrate/Function': [],
       'Housekeeping/Function': [],
     };
@@ -172,6 +172,13 @@ describe('the stack of an app with two pools', () => {
     expect(JSON.parse(text)).toEqual({
       default: { queueUrl: 'Pool-default/Work/Queue', concurrency: 10, batchSize: 1 },
       heavy: { queueUrl: 'Pool-heavy/Work/Queue', concurrency: 4, batchSize: 2 },
+    });
+  });
+
+  test('the pools reach the api as sizes, without the queues that it does not ring', () => {
+    expect(JSON.parse(environmentOf('Api/Function').WAYBILL_POOL_SIZES)).toEqual({
+      default: { concurrency: 10, batchSize: 1 },
+      heavy: { concurrency: 4, batchSize: 2 },
     });
   });
 

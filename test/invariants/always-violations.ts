@@ -130,11 +130,12 @@ export const alwaysViolations: PlantedViolation[] = [
     plant: async (world) => `execution ${(await world.admitted({ state: 'waiting', started_at: ago(60) })).id}`,
   },
   {
-    what: 'a run that has the same attempt twice',
+    what: 'a run that has the same attempt twice, even if it lacks another',
     invariant: 'the_attempts_of_a_run_are_consecutive',
     plant: async (world) => {
       const { id } = await world.admitted(failed);
-      await world.admitted({ run_id: id });
+      await world.admitted({ run_id: id, attempt: 3, ...failed });
+      await world.admitted({ run_id: id, attempt: 3 });
       return `run ${id}`;
     },
   },

@@ -1,5 +1,5 @@
 import { manifestSubject, type PlantedViolation, plantPlan } from './planted-violation.ts';
-import { ago, ahead, lease } from './world.ts';
+import { ago, ahead, type Columns, lease } from './world.ts';
 
 /** At least one per invariant that holds eventually, each a little older than its grace. */
 export const eventualViolations: PlantedViolation[] = [
@@ -80,7 +80,6 @@ export const eventualViolations: PlantedViolation[] = [
     what: 'an entry that waits although its group and its pool have room',
     invariant: 'no_entry_waits_while_there_is_room_for_it',
     plant: async (world) => {
-      await world.run('update waybill.capacity set max_active_jobs = null, updated_at = $1', [ago(600)]);
       return `entry ${await world.entry({ pool: 'elsewhere', available_at: ago(610), manifest_id: await world.manifest() })}`;
     },
   },
@@ -88,10 +87,11 @@ export const eventualViolations: PlantedViolation[] = [
     what: 'a step of a plan that waits although there is room for it',
     invariant: 'no_entry_waits_while_there_is_room_for_it',
     plant: async (world) => {
-      await world.run('update waybill.capacity set max_active_jobs = null, updated_at = $1', [ago(600)]);
       const step = await plantPlan(world);
       const id = await world.execution({ ...step(0, 0), state: 'waiting' });
-      return `entry ${await world.entry({ execution_id: id, pool: 'elsewhere', available_at: ago(610), origin: 'plan' })}`;
+      const [plan] = await world.query<Columns>({ text: 'select * from waybill.execution where id = $1', values: [step(0, 0).parent_id] });
+      const entry = { execution_id: id, manifest_id: plan!.manifest_id, pool: 'elsewhere', available_at: ago(610), origin: 'plan' };
+      return `entry ${await world.entry(entry)}`;
     },
   },
   {

@@ -1,5 +1,9 @@
 import { ago, ahead, lease, type World } from './world.ts';
 
+const failed = { state: 'failed', failure_code: 'thrown', finished_at: ago(900) };
+/** Available for long, in a pool that has room: only what a test says about it keeps it back. */
+const waiting = { available_at: ago(3_600), pool: 'quiet' };
+
 /**
  * One of everything that is legitimate, much of it close to what is not: full groups, a limit that was lowered below what is live, blocked and held
  * manifests, work that waits for its instant, plans half way, sleepers. No invariant may say a word about it.
@@ -20,33 +24,40 @@ async function plantCapacity(world: World): Promise<void> {
   const full = await world.group({ max_active_jobs: 2 });
   await world.admitted({ group_id: full });
   await world.admitted({ group_id: full, state: 'in_progress', started_at: ago(5), ...lease() });
-  await world.entry({ group_id: full, available_at: ago(3_600) });
+  await world.entry({ ...waiting, group_id: full });
+  await world.entry({ ...waiting, pool: 'default' });
 
   const lowered = await world.group({ max_active_jobs: 1, updated_at: ago(60) });
   for (const seconds of [90, 80, 45]) await world.admitted({ group_id: lowered, created_at: ago(seconds) });
-  await world.run('update waybill.capacity set max_active_jobs = 2, updated_at = $1', [ago(5)]);
 
   const disabled = await world.group({ is_enabled: false });
-  await world.entry({ group_id: disabled, available_at: ago(7_200) });
+  await world.entry({ ...waiting, group_id: disabled });
 }
 
 async function plantRuns(world: World): Promise<void> {
   const retrying = await world.manifest();
-  const failed = { state: 'failed', failure_code: 'thrown', finished_at: ago(30) };
   const first = await world.admitted({ manifest_id: retrying, ...failed });
   const second = await world.admitted({ manifest_id: retrying, ...failed, attempt: 2, run_id: first.id });
   await world.entry({ manifest_id: retrying, lane: 'retry', origin: 'retry', attempt: 3, run_id: first.id, available_at: ahead(60) });
-  await world.entry({ manifest_id: retrying, available_at: ago(3_600) });
+  await world.entry({ ...waiting, manifest_id: retrying });
 
   const blocked = await world.manifest();
   const exhausted = await world.admitted({ manifest_id: blocked, ...failed });
-  await world.deadLetter({ manifest_id: blocked, execution_id: exhausted.id, run_id: exhausted.id, created_at: ago(30) });
-  await world.entry({ manifest_id: blocked, available_at: ago(3_600) });
+  await world.deadLetter({ manifest_id: blocked, execution_id: exhausted.id, run_id: exhausted.id, created_at: failed.finished_at });
+  await world.entry({ ...waiting, manifest_id: blocked });
 
   const reaped = await world.manifest();
-  const former = await world.admitted({ manifest_id: reaped, ...failed, finished_at: ago(900) });
+  const former = await world.admitted({ manifest_id: reaped, ...failed });
   await world.deadLetter({ manifest_id: reaped, execution_id: former.id, run_id: former.id, created_at: ago(20) });
   await world.admitted({ manifest_id: reaped, created_at: ago(25) });
+  const live = await world.manifest();
+  await world.admitted({ manifest_id: live });
+  await world.entry({ ...waiting, manifest_id: live });
+
+  const again = await world.admitted(failed);
+  const running = { run_id: again.id, attempt: 2, state: 'in_progress', started_at: ago(20), ...lease() };
+  const outer = await world.admitted(running);
+  await world.execution({ ...running, parent_id: outer.id, root_id: outer.id });
 
   const sleeper = await world.admitted({ state: 'waiting', started_at: ago(600) });
   await world.entry({ execution_id: sleeper.id, available_at: ahead(600) });
@@ -76,6 +87,7 @@ async function plantDependents(world: World): Promise<void> {
   await world.dependent([{ id: await world.manifest({ ...succeeded, last_successful_run: ago(30) }) }]);
   await world.admitted({ manifest_id: await world.dependent([parent]) });
   await world.entry({ manifest_id: await world.dependent([parent]), origin: 'dependency' });
+  await world.deadLetter({ manifest_id: await world.dependent([parent]), execution_id: await world.execution(failed) });
 
   const dormant = { schedule_type: 'dormant_dependent', dependency_mode: 'all' };
   await world.entry({ manifest_id: await world.dependent([parent], dormant), origin: 'activation', initiator_type: 'execution' });
@@ -106,6 +118,7 @@ async function plantTimed(world: World): Promise<void> {
     last_skip_at: ago(600),
   });
   await world.manifest({ ...once, is_enabled: false });
+  await world.manifest({ ...once, updated_at: ago(60) });
   await world.manifest({ ...once, next_occurrence_at: null });
 }
 
@@ -134,7 +147,7 @@ async function plantPlan(world: World): Promise<void> {
   const retry = await world.execution({ ...step(1, 0), attempt: 2, state: 'waiting' });
   await world.entry({ execution_id: retry, available_at: ahead(60), origin: 'plan' });
   const held = await world.execution({ ...step(1, 1), state: 'waiting' });
-  await world.entry({ execution_id: held, group_id: await world.group({ is_enabled: false }), available_at: ago(3_600), origin: 'plan' });
+  await world.entry({ execution_id: held, group_id: await world.group({ is_enabled: false }), ...waiting, origin: 'plan' });
   // Taken over from the plan that this one resumes: it did not run here, so it may be ahead.
   await world.execution({ ...step(2, 1), state: 'completed', started_at: ago(9_000), finished_at: ago(8_000) });
   await world.execution({ ...step(2, 0), state: 'waiting' });

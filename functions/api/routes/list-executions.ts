@@ -9,7 +9,7 @@ const parameters = { manifest: text, workflow: text, state: oneOf(executionState
 export const listExecutionsRoute: Route = {
   method: 'GET',
   path: '/v1/executions',
-  handle: async (request, database) => {
+  handle: async (request, { database }) => {
     const { limit = DEFAULT_LIMIT, ...filter } = readParameters(request.query, parameters);
     return answerLive(request, await listExecutions(database, { ...filter, limit }));
   },

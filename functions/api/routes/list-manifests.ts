@@ -9,7 +9,7 @@ const parameters = { group: text, workflow: text, state: oneOf(manifestStates), 
 export const listManifestsRoute: Route = {
   method: 'GET',
   path: '/v1/manifests',
-  handle: async (request, database) => {
+  handle: async (request, { database }) => {
     const { q: search, limit = DEFAULT_LIMIT, ...filter } = readParameters(request.query, parameters);
     return answerLive(request, await listManifests(database, { ...filter, search, limit }));
   },

@@ -7,7 +7,7 @@ import type { Route } from '../route.ts';
 export const readExecutionRoute: Route = {
   method: 'GET',
   path: '/v1/executions/{id}',
-  handle: async (request, database) => {
+  handle: async (request, { database }) => {
     readParameters(request.query, {});
     const id = request.path.id ?? '';
     const execution = await readExecution(database, id);

@@ -7,7 +7,7 @@ import type { Route } from '../route.ts';
 export const readHealthRoute: Route = {
   method: 'GET',
   path: '/v1/health',
-  handle: async (request, database) => {
+  handle: async (request, { database }) => {
     readParameters(request.query, {});
     return answerMoment(await readHealth(database, packageDescription.version));
   },

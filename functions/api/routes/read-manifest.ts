@@ -1,3 +1,5 @@
+import type { Db } from '../../../shared/db/database.ts';
+import type { ManifestDescription } from '../../../shared/operations/describe-manifest.ts';
 import { readManifest } from '../../../shared/operations/read-manifest.ts';
 import { ProblemError } from '../../middleware/problem-details.ts';
 import { answerLive } from '../answers.ts';
@@ -7,12 +9,15 @@ import type { Route } from '../route.ts';
 export const readManifestRoute: Route = {
   method: 'GET',
   path: '/v1/manifests/{externalId}',
-  handle: async (request, database) => {
+  handle: async (request, { database }) => {
     readParameters(request.query, {});
-    const externalId = request.path.externalId ?? '';
-    const manifest = await readManifest(database, externalId);
-    if (!manifest)
-      throw new ProblemError(404, 'manifest_not_found', `manifest '${externalId}' does not exist: GET /v1/manifests lists those that do`);
-    return answerLive(request, manifest);
+    return answerLive(request, await requireManifest(database, request.path.externalId ?? ''));
   },
 };
+
+/** The manifest of this name, which the client believes to exist. */
+export async function requireManifest(db: Db, externalId: string): Promise<ManifestDescription> {
+  const manifest = await readManifest(db, externalId);
+  if (manifest) return manifest;
+  throw new ProblemError(404, 'manifest_not_found', `manifest '${externalId}' does not exist: GET /v1/manifests lists those that do`);
+}

@@ -2,8 +2,8 @@ import { sql } from '../sql.ts';
 import type { Invariant } from './invariant.ts';
 
 /**
- * The other direction: what is pending or running was admitted through an entry, which is dispatched; what sleeps has an entry queued that will
- * wake it. Nested executions run under their parent's and have none. Reads what is unfinished and probes entries.
+ * The other direction: what is pending or running was admitted through an entry, which is dispatched; what sleeps, or
+ * waits for its first turn, has an entry queued. Nested executions run under their parent's and have none, nor have steps that are not released yet. Reads what is unfinished and probes entries.
  */
 export const liveExecutionHasItsEntry: Invariant = {
   name: 'an_unfinished_execution_has_its_entry_in_the_matching_status',
@@ -13,7 +13,6 @@ export const liveExecutionHasItsEntry: Invariant = {
       from waybill.execution e left join waybill.work_queue w on w.id = e.work_queue_id
      where e.state in ('waiting', 'pending', 'in_progress') and e.work_queue_id is not null
        and case when e.state <> 'waiting' then w.status is distinct from 'dispatched'
-                else e.started_at is not null
-                 and not exists (select from waybill.work_queue q where q.execution_id = e.id and q.status = 'queued') end
+                else not exists (select from waybill.work_queue q where q.execution_id = e.id and q.status = 'queued') end
      order by e.id limit 100`,
 };

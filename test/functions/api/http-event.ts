@@ -4,10 +4,15 @@ export interface HttpRequest {
   method?: string;
   query?: string | Record<string, string>;
   headers?: Record<string, string>;
+  body?: string;
+  isBase64Encoded?: boolean;
+  /** The principal that signed the request, for routes with IAM authorization. */
+  userArn?: string;
 }
 
 /** The event of payload format 2.0 that API Gateway makes of a request: the path decoded, the query string as it came. */
-export function httpEvent(path: string, { method = 'GET', query = '', headers = {} }: HttpRequest = {}): APIGatewayProxyEventV2 {
+export function httpEvent(path: string, request: HttpRequest = {}): APIGatewayProxyEventV2 {
+  const { method = 'GET', query = '', headers = {}, body, isBase64Encoded = false, userArn } = request;
   const rawQueryString = new URLSearchParams(query).toString();
   return {
     version: '2.0',
@@ -19,6 +24,7 @@ export function httpEvent(path: string, { method = 'GET', query = '', headers = 
     requestContext: {
       accountId: '123456789012',
       apiId: 'api-id',
+      ...(userArn && { authorizer: { iam: { userArn } } }),
       domainName: 'api.example.com',
       domainPrefix: 'api',
       http: { method, path, protocol: 'HTTP/1.1', sourceIp: '192.0.2.1', userAgent: 'test' },
@@ -28,6 +34,7 @@ export function httpEvent(path: string, { method = 'GET', query = '', headers = 
       time: '01/Jan/2026:00:00:00 +0000',
       timeEpoch: 1_767_225_600_000,
     },
-    isBase64Encoded: false,
+    ...(body !== undefined && { body }),
+    isBase64Encoded,
   };
 }

@@ -6,7 +6,9 @@ import type { Answer } from '../../../functions/api/route.ts';
 import { withProblemDetails } from '../../../functions/middleware/problem-details.ts';
 import { type Database, openDatabase } from '../../../shared/db/database.ts';
 import { createLogger } from '../../../shared/observability/log.ts';
+import type { Doorbell } from '../../../shared/queue/doorbell.ts';
 import type { TestDatabase } from '../../support/database.ts';
+import { recordDoorbell } from '../../support/engine.ts';
 import { type HttpRequest, httpEvent } from './http-event.ts';
 
 export interface Reply {
@@ -27,8 +29,14 @@ export function useApi(server: TestDatabase): { get(path: string, request?: Http
   return { get: (path, request) => ask(database, path, request) };
 }
 
-export async function ask(database: Database, path: string, request?: HttpRequest, log = createLogger('api', () => {})): Promise<Reply> {
-  const handler = middy<APIGatewayProxyEventV2, Answer>((event: APIGatewayProxyEventV2) => answerRequest(event, database)).use(
+export async function ask(
+  database: Database,
+  path: string,
+  request?: HttpRequest,
+  log = createLogger('api', () => {}),
+  doorbell: Doorbell = recordDoorbell(),
+): Promise<Reply> {
+  const handler = middy<APIGatewayProxyEventV2, Answer>((event: APIGatewayProxyEventV2) => answerRequest(event, database, doorbell)).use(
     withProblemDetails(log),
   );
   return toReply(await handler(httpEvent(path, request), { awsRequestId: 'invocation-1' } as Context));

@@ -1,0 +1,214 @@
+import { describe, expect, it } from 'vitest';
+import { readNow } from '../../shared/db/database.ts';
+import { sql } from '../../shared/db/sql.ts';
+import { managerRound } from '../../shared/manager/cycle.ts';
+import { cancelEntry } from '../../shared/operations/cancel-entry.ts';
+import { disableManifest, enableManifest } from '../../shared/operations/switch-manifest.ts';
+import { after, cronAt, everyMinute, fail, minuteAfterEnd, onceAt, START, useWorld } from './use-world.ts';
+
+const world = useWorld();
+const { at } = world;
+const job = 'job';
+
+describe('the first occurrence', () => {
+  it('a cron manifest that is registered at one of its instants waits for the next one', async () => {
+    await world.sync([{ externalId: job, schedule: cronAt('0 * * * *') }]);
+    await world.drain();
+    expect(await world.runs(job)).toEqual([]);
+    world.clock.set(at('01:00:00'));
+    await world.drain();
+    expect(await world.runs(job)).toMatchObject([{ occurrence_at: at('01:00:00'), state: 'completed' }]);
+  });
+
+  it('an interval manifest runs at once', async () => {
+    await world.sync([{ externalId: job, schedule: everyMinute }]);
+    await world.drain();
+    expect(await world.runs(job)).toMatchObject([{ occurrence_at: new Date(START) }]);
+  });
+
+  it('a once runs at its instant and not before', async () => {
+    await world.sync([{ externalId: job, schedule: onceAt('00:10:00') }]);
+    world.clock.set(at('00:09:59'));
+    await world.drain();
+    expect(await world.runs(job)).toEqual([]);
+    world.clock.set(at('00:10:00'));
+    await world.drain();
+    expect(await world.runs(job)).toMatchObject([{ occurrence_at: at('00:10:00') }]);
+  });
+});
+
+describe('an interval', () => {
+  it('keeps its fixed rate from the occurrence, however late it was looked at', async () => {
+    await world.sync([{ externalId: job, schedule: everyMinute }]);
+    await world.drain();
+    world.clock.set(at('00:01:37'));
+    await world.drain();
+    expect((await world.runs(job)).at(-1)).toMatchObject({ occurrence_at: at('00:01:00') });
+    expect(await world.manifest(job)).toMatchObject({ next_occurrence_at: at('00:02:00'), next_due_at: at('00:02:00') });
+  });
+
+  it('that is anchored at completion counts from the end of its run', async () => {
+    await world.sync([{ externalId: job, schedule: minuteAfterEnd }]);
+    world.behaviour = () => world.clock.advance(25);
+    await world.drain();
+    expect(await world.manifest(job)).toMatchObject({ next_due_at: at('00:01:25'), skip_count: 0 });
+    world.clock.set(at('00:01:25'));
+    await world.drain();
+    expect((await world.runs(job)).map(({ occurrence_at }) => occurrence_at)).toEqual([new Date(START), at('00:01:25')]);
+  });
+
+  it('that is anchored at completion goes on after an attempt that failed, and after its dead letter', async () => {
+    await world.sync([{ externalId: job, schedule: minuteAfterEnd, maxAttempts: 1 }]);
+    world.behaviour = fail;
+    await world.drain();
+    world.clock.advance(3_600);
+    await world.drain();
+    expect(await world.manifest(job)).toMatchObject({ next_due_at: null, last_skip_reason: 'dead_letter' });
+    const { acknowledgeDeadLetter } = await import('../../shared/operations/resolve-dead-letter.ts');
+    await acknowledgeDeadLetter(world.context, (await world.awaiting(job)).id);
+    world.behaviour = () => 'better';
+    await world.drain();
+    expect((await world.runs(job)).map(({ state }) => state)).toEqual(['failed', 'completed']);
+  });
+
+  it('that is anchored at completion goes on after its queued entry was cancelled', async () => {
+    await world.sync([{ externalId: job, schedule: minuteAfterEnd }]);
+    await world.manage();
+    world.clock.advance(10);
+    await cancelEntry(world.context, String((await world.entries(job))[0]!.id));
+    await world.drain();
+    expect(await world.manifest(job)).toMatchObject({ next_due_at: at('00:01:10') });
+    world.clock.set(at('00:01:10'));
+    await world.drain();
+    expect(await world.runs(job)).toMatchObject([{ occurrence_at: at('00:01:10'), state: 'completed' }]);
+  });
+
+  it('that is anchored at completion goes on after an occurrence that was taken already', async () => {
+    await world.sync([{ externalId: job, schedule: everyMinute }]);
+    await world.drain();
+    await world.sync([{ externalId: job, schedule: minuteAfterEnd }]);
+    await world.drain();
+    expect(await world.manifest(job)).toMatchObject({ last_skip_reason: 'occurrence_taken', next_due_at: at('00:01:00') });
+  });
+});
+
+describe('switching a timed manifest on', () => {
+  it.each([
+    ['cron', cronAt('0 * * * *'), '06:00:00'],
+    ['interval', { type: 'interval', intervalSeconds: 3_600, anchor: 'occurrence' } as const, '06:00:00'],
+  ])('computes its %s from now: time spent disabled is never a misfire', async (_, schedule, next) => {
+    await world.sync([{ externalId: job, schedule, misfire: { policy: 'fire_all', limit: 10 } }]);
+    await world.drain();
+    const before = await world.runs(job);
+    await disableManifest(world.context, job);
+    world.clock.set(at('05:30:00'));
+    await world.drain();
+    await enableManifest(world.context, job);
+    await world.drain();
+    expect(await world.runs(job)).toEqual(before);
+    expect(await world.manifest(job)).toMatchObject({ next_occurrence_at: at(next), skip_count: 0 });
+  });
+
+  it('twice changes nothing the second time', async () => {
+    await world.sync([{ externalId: job, schedule: cronAt('0 * * * *') }]);
+    world.clock.set(at('01:00:00'));
+    await enableManifest(world.context, job);
+    await world.drain();
+    expect(await world.runs(job)).toMatchObject([{ occurrence_at: at('01:00:00') }]);
+  });
+});
+
+describe('a look', () => {
+  it('that comes before the occurrence fires nothing and comes again at it', async () => {
+    await world.sync([{ externalId: job, schedule: cronAt('0 * * * *') }]);
+    await world.database.query(sql`update waybill.manifest set next_due_at = waybill.now()`);
+    await world.drain();
+    expect(await world.runs(job)).toEqual([]);
+    expect(await world.manifest(job)).toMatchObject({ next_due_at: at('01:00:00'), skip_count: 0 });
+  });
+
+  it('leaves nothing due behind', async () => {
+    await world.sync([
+      { externalId: job, schedule: everyMinute },
+      { externalId: 'grouped', schedule: everyMinute, group: 'off' },
+      { externalId: 'later', schedule: onceAt('00:00:00') },
+      { externalId: 'child', schedule: after(job) },
+    ]);
+    await world.database.query(sql`update waybill.manifest_group set is_enabled = false where name = 'off'`);
+    await world.manage();
+    expect(await world.rows(sql`select external_id from waybill.manifest where next_due_at <= waybill.now()`)).toEqual([]);
+  });
+});
+
+describe('jitter', () => {
+  const jittered = { externalId: job, schedule: cronAt('0 * * * *'), jitterSeconds: 300 };
+
+  it('never makes a manifest early, and runs it within its bound', async () => {
+    await world.sync(Array.from({ length: 40 }, (_, index) => ({ ...jittered, externalId: `job-${index}` })));
+    const due = await world.rows<{ next_due_at: Date }>(sql`select next_due_at from waybill.manifest`);
+    const delays = due.map(({ next_due_at }) => (next_due_at.getTime() - at('01:00:00').getTime()) / 1000);
+    expect(Math.min(...delays)).toBeGreaterThanOrEqual(0);
+    expect(Math.max(...delays)).toBeLessThanOrEqual(300);
+    expect(new Set(delays).size).toBeGreaterThan(20);
+  });
+
+  it('lateness is measured from the occurrence plus its jitter', async () => {
+    await world.sync([{ ...jittered, misfire: { policy: 'skip' } }]);
+    const due = (await world.manifest(job)).next_due_at!;
+    expect(due.getTime()).toBeGreaterThan(at('01:00:00').getTime());
+    world.clock.set(new Date(due.getTime() + 60_000));
+    await world.drain();
+    expect(await world.runs(job)).toMatchObject([{ occurrence_at: at('01:00:00') }]);
+  });
+
+  it('a missed occurrence whose jitter is not over yet waits for it', async () => {
+    await world.sync([{ ...jittered, misfire: { policy: 'fire_all', limit: 10 } }]);
+    world.clock.set(at('04:00:00'));
+    await world.manage();
+    const entries = await world.rows<{ occurrence_at: Date; available_at: Date; due: Date }>(sql`
+      select w.occurrence_at, w.available_at, w.occurrence_at + waybill.jitter(m.id, w.occurrence_at, m.jitter_seconds) as due
+        from waybill.work_queue w join waybill.manifest m on m.id = w.manifest_id order by w.id`);
+    expect(entries.map(({ occurrence_at }) => occurrence_at)).toEqual(['01', '02', '03', '04'].map((hour) => at(`${hour}:00:00`)));
+    for (const { available_at, due } of entries) expect(available_at.getTime()).toBeGreaterThanOrEqual(due.getTime());
+    expect(entries.at(-1)!.available_at.getTime()).toBeGreaterThan(at('04:00:00').getTime());
+  });
+});
+
+describe('twenty managers at once', () => {
+  const declared = [
+    ...Array.from({ length: 30 }, (_, index) => ({ externalId: `job-${index}`, schedule: everyMinute })),
+    ...Array.from({ length: 10 }, (_, index) => ({ externalId: `child-${index}`, schedule: after(`job-${index}`) })),
+    ...Array.from({ length: 10 }, (_, index) => ({ externalId: `once-${index}`, schedule: onceAt('00:00:00') })),
+    ...Array.from({ length: 5 }, (_, index) => ({
+      externalId: `all-${index}`,
+      schedule: everyMinute,
+      misfire: { policy: 'fire_all' as const, limit: 3 },
+    })),
+  ];
+  const manageAlone = () =>
+    world.database.transaction(async (db) => managerRound({}, { db, now: await readNow(db), batchSize: 20 }));
+
+  it.each([
+    ['under leadership', world.manage],
+    ['without the leadership lock', manageAlone],
+  ])('%s queue each occurrence and each success once', async (_, manage) => {
+    await world.sync(declared);
+    world.clock.advance(190);
+    const everybody = () => Promise.all(Array.from({ length: 20 }, () => manage()));
+    await everybody();
+    await everybody();
+    await world.dispatch();
+    await world.deliver();
+    await everybody();
+    await world.drain();
+    const counts = await world.rows<{ kind: string; count: number; manifests: number }>(sql`
+      select split_part(m.external_id, '-', 1) as kind, count(*) as count, count(distinct m.id) as manifests
+        from waybill.work_queue w join waybill.manifest m on m.id = w.manifest_id group by 1 order by 1`);
+    expect(counts).toEqual([
+      { kind: 'all', count: 15, manifests: 5 },
+      { kind: 'child', count: 10, manifests: 10 },
+      { kind: 'job', count: 30, manifests: 30 },
+      { kind: 'once', count: 10, manifests: 10 },
+    ]);
+  });
+});

@@ -1,0 +1,61 @@
+import type { Database } from '../../shared/db/database.ts';
+import type { Doorbell } from '../../shared/queue/doorbell.ts';
+
+/** Thrown where a process is killed, and by everything that the dead process still tries. */
+export class Killed extends Error {
+  constructor(point: string) {
+    super(`killed at ${point}`);
+    this.name = 'Killed';
+  }
+}
+
+/**
+ * Every commit, statement and send of one process has a point before and after it. A first run records the points in order; a later one is killed at one of them, and from
+ * there on nothing of that process reaches the database or a queue, whatever its code catches.
+ */
+export interface CrashPoints {
+  readonly reached: string[];
+  database(real: Database): Database;
+  doorbell(real: Doorbell): Doorbell;
+}
+
+export function crashPoints(process: string, killAt?: number): CrashPoints {
+  const reached: string[] = [];
+  let isDead = false;
+  function reach(what: string): void {
+    const point = `${process}: ${what}`;
+    if (!isDead) {
+      if (reached.length === killAt) isDead = true;
+      reached.push(point);
+    }
+    if (isDead) throw new Killed(reached[killAt ?? 0] ?? point);
+  }
+  async function around<Result>(what: string, act: () => Promise<Result>): Promise<Result> {
+    reach(`before ${what}`);
+    const result = await act();
+    reach(`after ${what}`);
+    return result;
+  }
+  return {
+    reached,
+    database: (real) => ({
+      transaction: async (work) => {
+        reach('before begin');
+        const result = await real.transaction(async (db) => {
+          const done = await work(db);
+          reach('before commit');
+          return done;
+        });
+        reach('after commit');
+        return result;
+      },
+      query: (statement) => around(`statement ${statement.text.trim().slice(0, 40).replace(/\s+/g, ' ')}`, () => real.query(statement)),
+      close: () => real.close(),
+    }),
+    doorbell: (real) => ({
+      ringExecutions: (bells) => around('bells', () => real.ringExecutions(bells)),
+      pokeDispatcher: () => around('poke of the dispatcher', () => real.pokeDispatcher()),
+      pokeManager: (poke) => around('poke of the manager', () => real.pokeManager(poke)),
+    }),
+  };
+}
