@@ -8,11 +8,13 @@ export const resolvedPool: Sql = sql`coalesce(w.pool, (select f.pool from waybil
  * back; otherwise fresh goes before series, and series by occurrence; none while the manifest has an unfinished execution or an open dead letter. An
  * entry that continues an execution (a plan's step, a sleeper) is free of these rules: the execution only has to be waiting still.
  *
- * `offset 0` keeps each question a probe of one index for one entry. Without it the planner, to whose statistics live rows look like none, may read
- * every unfinished execution instead. A series is asked about its earlier occurrences first: all but one of its entries end there.
+ * To the planner's statistics queued and live rows often look like none, so that any index that knows only such rows seems to cost nothing to read as a
+ * whole. `offset 0` keeps each question a probe of one index for one entry, and inside `case` the instant of availability leads to no index.
+ * A series is asked about its earlier occurrences first: all but one of its entries end there.
  */
 export function isAdmissible(poolNames: string[]): Sql {
-  return sql`(w.available_at <= (select waybill.now()) and ${resolvedPool} = any(${poolNames}::text[]) and case
+  return sql`case
+    when w.available_at > (select waybill.now()) or ${resolvedPool} <> all(${poolNames}::text[]) then false
     when w.execution_id is not null then
       exists (select from waybill.execution e where e.id = w.execution_id and e.state = 'waiting' offset 0)
     when w.manifest_id is not null then
@@ -31,7 +33,7 @@ export function isAdmissible(poolNames: string[]): Sql {
         select from waybill.work_queue o
          where o.manifest_id = w.manifest_id and o.status = 'queued' and o.execution_id is null and o.lane = 'fresh'
            and o.available_at <= (select waybill.now()) offset 0))
-    else true end)`;
+    else true end`;
 }
 
 /**

@@ -9,7 +9,7 @@ import type { GroupSlots } from './count-group-slots.ts';
 export function findGroups(db: Db): Promise<GroupSlots[]> {
   return db.query<GroupSlots>(sql`
     with recursive queued (id) as (
-      select min(w.group_id) from waybill.work_queue w where w.status = 'queued'
+      select min(w.group_id) from waybill.work_queue w where w.status = 'queued' and w.group_id > 0
       union all
       select (select min(w.group_id) from waybill.work_queue w where w.status = 'queued' and w.group_id > q.id)
         from queued q where q.id is not null
@@ -23,8 +23,11 @@ export function findGroups(db: Db): Promise<GroupSlots[]> {
            and e.work_queue_id is not null and e.group_count is null
       ) live on true
      where (g.max_active_jobs is null or g.max_active_jobs > live.count)
-       and exists (select from waybill.work_queue w
-                    where w.group_id = g.id and w.status = 'queued' and w.rank_at <= (select waybill.now()) and w.available_at <= (select waybill.now())
-                    offset 0)
+       and exists (
+         select from (
+           select w.available_at from waybill.work_queue w
+            where w.group_id = g.id and w.status = 'queued' and w.rank_at <= (select waybill.now())
+            order by w.rank_at, w.id offset 0
+         ) w where w.available_at <= (select waybill.now()) offset 0)
      order by g.id`);
 }

@@ -10,12 +10,10 @@ import type { Head } from './read-heads.ts';
  */
 export async function lockEntries<Round extends { candidates: Head[] }>(round: Round, { db, pools }: ClaimContext): Promise<Round> {
   if (!round.candidates.length) return round;
-  const rows = await db.query<{ id: WorkQueueId }>(sql`
-    select w.id
-      from unnest(${round.candidates.map(({ id }) => id)}::bigint[], ${round.candidates.map(({ groupId }) => groupId)}::bigint[]) c (id, group_id)
-      join waybill.work_queue w on w.id = c.id and w.group_id = c.group_id
-     where w.status = 'queued' and ${isAdmissible(Object.keys(pools))}
-     order by w.id for no key update of w skip locked`);
-  const locked = new Set(rows.map(({ id }) => id));
-  return { ...round, candidates: round.candidates.filter(({ id }) => locked.has(id)) };
+  const rows = await db.query<{ id: WorkQueueId; groupId: number }>(sql`
+    select w.id, w.group_id as "groupId" from waybill.work_queue w
+     where w.id = any(${round.candidates.map(({ id }) => id)}::bigint[]) and w.status = 'queued' and ${isAdmissible(Object.keys(pools))}
+     order by w.id for no key update skip locked`);
+  const groupOf = new Map(rows.map(({ id, groupId }) => [id, groupId]));
+  return { ...round, candidates: round.candidates.filter(({ id, groupId }) => groupOf.get(id) === groupId) };
 }

@@ -3,6 +3,8 @@ import { isRowRefused } from '../db/postgres-errors.ts';
 import { sql } from '../db/sql.ts';
 import { messageOf } from '../errors.ts';
 import type { ManifestId } from '../model/ids.ts';
+import { markDue } from '../transitions/mark-due.ts';
+import { reanchorIntervals } from '../transitions/reanchor-intervals.ts';
 import { advanceSchedules, recordSkips } from './advance-schedules.ts';
 import type { CycleContext } from './cycle.ts';
 import type { Decision, Quarantine, QueueDecision } from './determine-jobs-to-queue.ts';

@@ -4,6 +4,7 @@ import type { ManifestId, WorkQueueId } from '../model/ids.ts';
 import { cancelEntries } from '../transitions/cancel-entries.ts';
 import { consumeSuccesses } from '../transitions/consume-successes.ts';
 import { markDue } from '../transitions/mark-due.ts';
+import { reanchorIntervals } from '../transitions/reanchor-intervals.ts';
 import type { OperationContext } from './context.ts';
 import { lockManifestsById } from './lock-manifest.ts';
 import { isId } from './paging.ts';
@@ -16,8 +17,8 @@ import { recordAudit } from './record-audit.ts';
 export async function cancelEntry({ database, doorbell, initiator }: OperationContext, entryId: string): Promise<void> {
   await database.transaction(async (db) => {
     const [found] = isId(entryId)
-      ? await db.query<{ id: WorkQueueId; manifestId: ManifestId | null; executionId: number | null }>(
-          sql`select id, manifest_id as "manifestId", execution_id as "executionId" from waybill.work_queue where id = ${entryId}::bigint`,
+      ? await db.query<{ id: WorkQueueId; manifestId: ManifestId | null; executionId: number | null; isRetry: boolean }>(
+          sql`select id, manifest_id as "manifestId", execution_id as "executionId", lane = 'retry' as "isRetry" from waybill.work_queue where id = ${entryId}::bigint`,
         )
       : [];
     if (!found) throw new NotFoundError('entry_not_found', `queue entry '${entryId}' does not exist: GET /v1/queue lists those that wait`);
@@ -28,7 +29,9 @@ export async function cancelEntry({ database, doorbell, initiator }: OperationCo
     if (!cancelled) throw new ConflictError('not_queued', `queue entry '${entryId}' is no longer queued: cancel its execution instead`);
     if (found.manifestId !== null) {
       await consumeSuccesses(db, [cancelled]);
-      await db.query(sql`update waybill.manifest set failed_count = 0 where id = ${found.manifestId} and failed_count > 0`);
+      if (found.isRetry)
+        await db.query(sql`update waybill.manifest set failed_count = 0 where id = ${found.manifestId} and failed_count > 0`);
+      await reanchorIntervals(db, [found.manifestId]);
       await markDue(db, [found.manifestId]);
     }
     await recordAudit(db, initiator, { action: 'queue.cancel', targetType: 'work_queue', target: entryId });

@@ -6,6 +6,7 @@ import { consumeSuccesses } from './consume-successes.ts';
 import { type FinishedExecution, finishExecutions, type Outcome } from './finish-executions.ts';
 import { markDue } from './mark-due.ts';
 import { queueRetries } from './queue-retries.ts';
+import { reanchorIntervals } from './reanchor-intervals.ts';
 import { writeDeadLetters } from './write-dead-letters.ts';
 
 export type { Failure, FinalState, Outcome } from './finish-executions.ts';
@@ -111,13 +112,6 @@ async function cancelRetries(
 ): Promise<void> {
   const manifestIds = runs.filter(({ executionId }) => exhausted.includes(executionId)).map(({ manifestId }) => manifestId);
   if (manifestIds.length) await cancelEntries(db, { manifestIds, lane: 'retry' }, 'the manifest was dead-lettered');
-}
-
-/** An interval that is anchored at completion counts from the end of the run. */
-async function reanchorIntervals(db: Db, manifestIds: ManifestId[]): Promise<void> {
-  await db.query(sql`
-    update waybill.manifest set next_occurrence_at = waybill.now() + make_interval(secs => interval_seconds)
-     where id = any(${manifestIds}::bigint[]) and schedule_type = 'interval' and anchor = 'completion'`);
 }
 
 /** A manifest that is no longer declared goes with its last run; no further attempt of it is made. */

@@ -1,11 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { beforeEach, expect, inject, it } from 'vitest';
+import type { Database } from '../../shared/db/database.ts';
 import { sql } from '../../shared/db/sql.ts';
 import { dispatcherCycle } from '../../shared/dispatcher/cycle.ts';
 import { runExecutions } from '../../shared/executor/run.ts';
 import { managerCycle } from '../../shared/manager/cycle.ts';
 import type { ExecutionId } from '../../shared/model/ids.ts';
 import { createLogger } from '../../shared/observability/log.ts';
+import type { Doorbell } from '../../shared/queue/doorbell.ts';
 import { checkInvariants } from '../support/check-invariants.ts';
 import { type CrashPoints, crashPoints, Killed } from '../support/crash-points.ts';
 import { clear, pools, useEngine, workflowNamed } from '../support/engine.ts';
@@ -44,15 +46,13 @@ async function step(process: Process, points: CrashPoints): Promise<void> {
   return live(() => execute(executionIds, database, doorbell));
 }
 
-function execute(
-  executionIds: ExecutionId[],
-  database: typeof engine.database,
-  doorbell: typeof engine.doorbell | ReturnType<CrashPoints['doorbell']>,
-) {
-  return runExecutions(
+/** What the invocation gives back is delivered again, as SQS would. */
+async function execute(executionIds: ExecutionId[], database: Database, doorbell: Doorbell): Promise<void> {
+  const { postponed } = await runExecutions(
     { executionIds, requestId: randomUUID(), logStream: 'test', remainingMs: 60_000 },
     { database, databaseOptions: { url: inject('databaseUrl') }, doorbell, workflows: new Map([['work', work]]), log: silent },
   );
+  engine.doorbell.bells.push(...postponed.map((executionId) => ({ executionId, queueUrl: pools.default.queueUrl })));
 }
 
 /** A parent with a dependent, one that fails first, one that always fails: due, admitted, run, retried, dead-lettered. */

@@ -22,7 +22,9 @@ const notes = async () => (await server.pool.query('select text from note order 
 async function terminate(db: Db): Promise<void> {
   const [row] = await db.query<{ pid: number }>(sql`select pg_backend_pid() as pid`);
   await server.pool.query('select pg_terminate_backend($1)', [row!.pid]);
-  await expect.poll(async () => (await server.pool.query('select from pg_stat_activity where pid = $1', [row!.pid])).rowCount).toBe(0);
+  await expect
+    .poll(async () => (await server.pool.query('select from pg_stat_activity where pid = $1', [row!.pid])).rowCount, { timeout: 10_000 })
+    .toBe(0);
 }
 
 describe('a transaction', () => {
@@ -91,14 +93,17 @@ describe('a connection that the server ends', () => {
     const sleeping = single
       .transaction(async (db) => {
         await write(db, 3, 'three');
-        await db.query(sql`select pg_sleep(60), 'asleep'`);
+        await db.query(sql`select pg_sleep(60)`);
       })
       .catch((error: unknown) => error);
     await expect
-      .poll(async () => {
-        const asleep = `select pg_terminate_backend(pid) from pg_stat_activity where query like '%asleep%' and pid <> pg_backend_pid() and wait_event = 'PgSleep'`;
-        return (await server.pool.query(asleep)).rowCount;
-      })
+      .poll(
+        async () => {
+          const asleep = `select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and wait_event = 'PgSleep'`;
+          return (await server.pool.query(asleep)).rowCount;
+        },
+        { timeout: 10_000 },
+      )
       .toBe(1);
     expect(isConnectionLost(await sleeping)).toBe(true);
     await single.transaction((db) => write(db, 4, 'four'));

@@ -82,12 +82,15 @@ it('a migrator that is killed half-way leaves nothing of its migration', async (
   const directory = await plant({ '0001-first.sql': 'create table waybill.first (id bigint); select pg_sleep(30);' });
   const migrating = migrate(server.url, directory).catch((error: unknown) => error);
   await expect
-    .poll(async () => {
-      const { rows } = await server.pool.query(
-        `select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and query like '%pg_sleep(30)%' and pid <> pg_backend_pid()`,
-      );
-      return rows.length;
-    })
+    .poll(
+      async () => {
+        const { rows } = await server.pool.query(
+          `select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and wait_event = 'PgSleep'`,
+        );
+        return rows.length;
+      },
+      { timeout: 10_000 },
+    )
     .toBe(1);
   expect(await migrating).toBeInstanceOf(Error);
   expect(await tables()).toEqual([]);

@@ -71,6 +71,9 @@ const rows = (page: Page, table: 'manifests' | 'executions') =>
     `Array.from(document.querySelectorAll('#${table} tr'), (row) => Array.from(row.children, (cell) => cell.textContent))`,
   );
 
+/** For what the page does by itself: it looks at the API every two seconds. */
+const eventually = <Seen>(look: () => Seen | Promise<Seen>) => expect.poll(look, { timeout: 10_000 });
+
 describe('the overview', () => {
   it('shows manifests with their schedule, state, next due time and last runs', async () => {
     const etl = await plant.manifest('extract-orders', { ...every(300), next_due_at: instant(3_770), next_occurrence_at: instant(3_770) });
@@ -79,13 +82,11 @@ describe('the overview', () => {
     const bad = await plant.execution({ manifest_id: etl, workflow_name: 'extract', ...failed('no space left') });
     const good = await plant.execution({ manifest_id: etl, workflow_name: 'extract', ...completed(30) });
     const { page, complaints } = await browser.open(api.url);
-    await expect
-      .poll(() => rows(page, 'manifests'))
-      .toEqual([
-        ['extract-orders', 'extract', 'every 5 minutes', 'scheduled', expect.stringMatching(/^in 1 h 2 min$/), ''],
-        ['late', 'extract', 'every minute', 'scheduled', 'due now', 'none yet'],
-        ['nightly', 'extract', 'cron 0 2 * * * (Europe/London)', 'disabled', '—', 'none yet'],
-      ]);
+    await eventually(() => rows(page, 'manifests')).toEqual([
+      ['extract-orders', 'extract', 'every 5 minutes', 'scheduled', expect.stringMatching(/^in 1 h 2 min$/), ''],
+      ['late', 'extract', 'every minute', 'scheduled', 'due now', 'none yet'],
+      ['nightly', 'extract', 'cron 0 2 * * * (Europe/London)', 'disabled', '—', 'none yet'],
+    ]);
     const dots = await page.evaluate<string[][]>(
       `Array.from(document.querySelectorAll('.dots a'), (link) => [link.className, link.getAttribute('href'), link.getAttribute('aria-label')])`,
     );
@@ -105,14 +106,14 @@ describe('the overview', () => {
     const { page } = await browser.open(api.url);
     const shown = async () =>
       Number(/^in (\d+) s$/.exec((await page.locator('#manifests time').first().textContent({ timeout: 5_000 })) ?? '')?.[1]);
-    await expect.poll(shown).toBeGreaterThan(0);
+    await eventually(shown).toBeGreaterThan(0);
     const first = await shown();
-    await expect.poll(shown, { timeout: 10_000 }).toBeLessThan(first);
+    await eventually(shown).toBeLessThan(first);
   });
 
   it('says so when there is nothing yet', async () => {
     const { page, complaints } = await browser.open(api.url);
-    await expect.poll(() => page.locator('#manifests-note').textContent()).toBe('No manifests yet.');
+    await eventually(() => page.locator('#manifests-note').textContent()).toBe('No manifests yet.');
     expect(await page.locator('#executions-note').textContent()).toBe('Nothing has run yet.');
     expect(complaints).toEqual([]);
   });
@@ -123,35 +124,33 @@ describe('the overview', () => {
     const { page } = await browser.open(api.url);
     await page.locator(`#executions a[href="#/executions/${first}"]`).focus();
     const second = await plant.execution({ manifest_id: manifestId, state: 'in_progress', started_at: instant(-5), ...lease });
-    await expect
-      .poll(async () => (await rows(page, 'executions')).map(([id, state]) => [id, state]), { timeout: 10_000 })
-      .toEqual([
-        [second, 'in progress'],
-        [first, 'completed'],
-      ]);
+    await eventually(async () => (await rows(page, 'executions')).map(([id, state]) => [id, state])).toEqual([
+      [second, 'in progress'],
+      [first, 'completed'],
+    ]);
     expect(await page.evaluate('document.activeElement.textContent')).toBe(first);
     await server.pool.query(
       `update waybill.execution set state = 'completed', finished_at = now(), lease_expires_at = null where id = $1`,
       [second],
     );
-    await expect.poll(async () => (await rows(page, 'executions'))[0]?.[1], { timeout: 10_000 }).toBe('completed');
+    await eventually(async () => (await rows(page, 'executions'))[0]?.[1]).toBe('completed');
   });
 
   it('finds manifests by a part of their id', async () => {
     for (const name of ['load-orders', 'load-users', 'report']) await plant.manifest(name);
     const { page } = await browser.open(api.url);
-    await expect.poll(async () => (await rows(page, 'manifests')).length).toBe(3);
+    await eventually(async () => (await rows(page, 'manifests')).length).toBe(3);
     await page.getByLabel('Find').fill('LOAD-o');
-    await expect.poll(async () => (await rows(page, 'manifests')).map(([id]) => id)).toEqual(['load-orders']);
+    await eventually(async () => (await rows(page, 'manifests')).map(([id]) => id)).toEqual(['load-orders']);
     await page.getByLabel('Find').fill('%');
-    await expect.poll(() => page.locator('#manifests-note').textContent()).toBe('No manifest has this in its id.');
+    await eventually(() => page.locator('#manifests-note').textContent()).toBe('No manifest has this in its id.');
   });
 
   it('fits a phone: the page itself does not scroll sideways', async () => {
     const manifestId = await plant.manifest('x'.repeat(200), every(60));
     await plant.execution({ manifest_id: manifestId, ...failed('word'.repeat(200)) });
     const { page } = await browser.open(api.url, { viewport: { width: 375, height: 700 } });
-    await expect.poll(async () => (await rows(page, 'executions')).length).toBe(1);
+    await eventually(async () => (await rows(page, 'executions')).length).toBe(1);
     expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(375);
   });
 });
@@ -173,9 +172,9 @@ describe('text from outside', () => {
     });
     await plant.step({ execution_id: execution, run_id: execution, name: attack, failure_message: attack });
     const { page, complaints } = await browser.open(api.url);
-    await expect.poll(async () => (await rows(page, 'executions'))[0]?.[6]).toBe(attack);
+    await eventually(async () => (await rows(page, 'executions'))[0]?.[6]).toBe(attack);
     await page.locator(`#executions a`).click();
-    await expect.poll(() => page.locator('#detail h2').allTextContents()).toContain(`Failure: thrown in step ${attack}`);
+    await eventually(() => page.locator('#detail h2').allTextContents()).toContain(`Failure: thrown in step ${attack}`);
     expect(await page.locator('#detail pre').allTextContents()).toEqual([
       `${attack}\n\n${attack}`,
       JSON.stringify({ [attack]: attack }, null, 2),
@@ -223,7 +222,7 @@ describe('an execution', () => {
     });
     await plant.step({ execution_id: second, run_id: first, name: 'download', started_at: instant(-50), finished_at: instant(-48) });
     const { page, complaints } = await browser.open(`${api.url}/#/executions/${second}`);
-    await expect.poll(() => page.title()).toBe(`Execution ${second} · Waybill`);
+    await eventually(() => page.title()).toBe(`Execution ${second} · Waybill`);
     const facts = await page.locator('#detail dl > *').allTextContents();
     expect(facts).toEqual(
       expect.arrayContaining([
@@ -254,15 +253,15 @@ describe('an execution', () => {
     const execution = await plant.execution(completed(60));
     const { page } = await browser.open(api.url);
     await page.locator('#executions a').click();
-    await expect.poll(() => page.locator('#detail h2').first().textContent()).toBe(`Execution ${execution}`);
+    await eventually(() => page.locator('#detail h2').first().textContent()).toBe(`Execution ${execution}`);
     await page.goBack();
-    await expect.poll(() => page.locator('#overview').isVisible()).toBe(true);
+    await eventually(() => page.locator('#overview').isVisible()).toBe(true);
     expect(await page.locator('#detail').isVisible()).toBe(false);
   });
 
   it('that does not exist is said not to exist', async () => {
     const { page } = await browser.open(`${api.url}/#/executions/999`);
-    await expect.poll(() => page.locator('#detail').textContent()).toBe('Execution 999 does not exist.');
+    await eventually(() => page.locator('#detail').textContent()).toBe('Execution 999 does not exist.');
   });
 });
 
@@ -270,13 +269,13 @@ describe('an API that does not answer', () => {
   it('is told of in a banner that goes when it is back, and what was shown stays', async () => {
     await plant.manifest('job', every(60));
     const { page } = await browser.open(api.url);
-    await expect.poll(async () => (await rows(page, 'manifests')).length).toBe(1);
+    await eventually(async () => (await rows(page, 'manifests')).length).toBe(1);
     expect(await page.getByRole('status').textContent()).toBe('');
     isDown = true;
-    await expect.poll(() => page.getByRole('status').textContent(), { timeout: 10_000 }).toBe('cannot reach the API, retrying');
+    await eventually(() => page.getByRole('status').textContent()).toBe('cannot reach the API, retrying');
     expect(await rows(page, 'manifests')).toHaveLength(1);
     isDown = false;
-    await expect.poll(() => page.getByRole('status').textContent(), { timeout: 10_000 }).toBe('');
+    await eventually(() => page.getByRole('status').textContent()).toBe('');
   });
 });
 
@@ -294,7 +293,7 @@ describe('the colours', () => {
     await plant.execution({ manifest_id: manifestId, ...completed(30) });
     await plant.execution({ manifest_id: manifestId, state: 'in_progress', started_at: instant(-8), ...lease });
     const { page, complaints } = await browser.open(api.url, { colorScheme, viewport: { width: 1_200, height: 700 } });
-    await expect.poll(async () => (await rows(page, 'executions')).length).toBe(5);
+    await eventually(async () => (await rows(page, 'executions')).length).toBe(5);
     for (const selector of ['body', 'thead th', 'tbody th a', '#manifests td', '.quiet']) {
       expect(await contrast(page, selector), selector).toBeGreaterThan(4.5);
     }

@@ -185,8 +185,7 @@ describe('twenty managers at once', () => {
       misfire: { policy: 'fire_all' as const, limit: 3 },
     })),
   ];
-  const manageAlone = () =>
-    world.database.transaction(async (db) => managerRound({}, { db, now: await readNow(db), batchSize: 20 }));
+  const manageAlone = () => world.database.transaction(async (db) => managerRound({}, { db, now: await readNow(db), batchSize: 20 }));
 
   it.each([
     ['under leadership', world.manage],

@@ -6,7 +6,7 @@ import type { HttpRequest } from './http-event.ts';
 import { ask, type Reply } from './use-api.ts';
 
 export const START = '2026-03-02T00:00:00.000Z';
-export const operator = { userArn: 'arn:aws:sts::123456789012:assumed-role/operators/ada', id: 'ada' };
+const OPERATOR = 'arn:aws:sts::123456789012:assumed-role/operators/ada';
 
 export interface Operations {
   engine: Engine;
@@ -18,8 +18,8 @@ export interface Operations {
   audit(): Promise<{ action: string; target: string; name: string; before: unknown; after: unknown }[]>;
   /** How often each bell was rung since the last time it was asked. */
   takePokes(): { dispatcher: number; manager: number };
-  /** A manifest whose only attempt failed. */
-  plantDeadLetter(externalId: string, input?: unknown): Promise<string>;
+  /** Declares manifests whose only attempt fails, and nothing else; gives the ids of their dead letters, in the same order. */
+  plantDeadLetters(...externalIds: string[]): Promise<string[]>;
 }
 
 /** The API over the real engine: every test begins at {@link START} with empty tables, and ends with the invariants checked. */
@@ -29,7 +29,7 @@ export function useOperations(): Operations {
   const silent = createLogger('api', () => {});
   const send = (method: string) => (path: string, body?: unknown, request: HttpRequest = {}) => {
     const json = body === undefined ? {} : { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) };
-    return ask(engine.database, path, { method, userArn: operator.userArn, ...json, ...request }, silent, doorbell);
+    return ask(engine.database, path, { method, userArn: OPERATOR, ...json, ...request }, silent, doorbell);
   };
   const takePokes = () => {
     const taken = { dispatcher: doorbell.dispatcherPokes, manager: doorbell.managerPokes.length };
@@ -50,15 +50,19 @@ export function useOperations(): Operations {
     patch: send('PATCH'),
     audit: () => engine.rows(sql`select action, target, initiator_name as name, before, after from waybill.audit_event order by id`),
     takePokes,
-    plantDeadLetter: async (externalId, input = {}) => {
-      await engine.sync([{ externalId, input, maxAttempts: 1, schedule: { type: 'none' } }]);
-      await send('POST')(`/v1/manifests/${externalId}/trigger`);
-      await engine.dispatch();
-      await engine.deliver([workflowNamed('work', () => Promise.reject(new Error('broken')))]);
-      const [letter] = await engine.rows<{ id: string }>(sql`select id::text from waybill.dead_letter order by id desc limit 1`);
+    plantDeadLetters: async (...externalIds) => {
+      await engine.sync(
+        externalIds.map((externalId) => ({ externalId, input: { of: externalId }, maxAttempts: 1, schedule: { type: 'none' } })),
+      );
+      for (const externalId of externalIds) {
+        await send('POST')(`/v1/manifests/${externalId}/trigger`);
+        await engine.dispatch();
+        await engine.deliver([workflowNamed('work', () => Promise.reject(new Error('broken')))]);
+      }
+      const letters = await engine.rows<{ id: string }>(sql`select id::text from waybill.dead_letter order by dead_letter.id`);
       takePokes();
       await engine.database.query(sql`truncate waybill.audit_event`);
-      return letter!.id;
+      return letters.map(({ id }) => id);
     },
   };
 }
