@@ -96,7 +96,7 @@ async function recordTaken(db: Db, ids: ManifestId[]): Promise<void> {
   await db.query(sql`
     update waybill.manifest set last_skip_reason = 'occurrence_taken', last_skip_at = waybill.now(), skip_count = skip_count + 1
      where id = any(${ids}::bigint[])`);
-  await reanchorIntervals(db, ids);
+  await reanchorIntervals(db, ids, { onlyResting: true });
   await markDue(db, ids);
 }
 

@@ -31,7 +31,7 @@ export async function cancelEntry({ database, doorbell, initiator }: OperationCo
       await consumeSuccesses(db, [cancelled]);
       if (found.isRetry)
         await db.query(sql`update waybill.manifest set failed_count = 0 where id = ${found.manifestId} and failed_count > 0`);
-      await reanchorIntervals(db, [found.manifestId]);
+      await reanchorIntervals(db, [found.manifestId], { onlyResting: true });
       await markDue(db, [found.manifestId]);
     }
     await recordAudit(db, initiator, { action: 'queue.cancel', targetType: 'work_queue', target: entryId });

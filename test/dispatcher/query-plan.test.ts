@@ -62,6 +62,7 @@ async function queueBesideFullGroup(): Promise<void> {
 function expectProbesOnly(scans: Scan[]): void {
   expect(scans.filter(({ type, relation }) => /seq|bitmap/i.test(type) && ['work_queue', 'execution'].includes(relation))).toEqual([]);
   expect(scans).toContainEqual(expect.objectContaining({ relation: 'work_queue', index: 'work_queue_claimable' }));
+  if (process.env.DEBUG_SCANS) console.log(scans.filter((s) => s.rowCount).map((s) => JSON.stringify(s)).join('\n'));
   const rowsOf = (table: string) => scans.filter(({ relation }) => relation === table).reduce((sum, { rowCount }) => sum + rowCount, 0);
   // Two per group to find it, three times what is taken to pick, each of those asked once for a retry, and what is taken once more to lock it.
   expect(rowsOf('work_queue')).toBeLessThan(2 * (GROUPS + 1) + 8 * LIMIT);

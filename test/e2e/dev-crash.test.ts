@@ -9,7 +9,6 @@ import { waitFor } from '../support/wait-for.ts';
 const temporary = useTemporaryDirectory();
 const local = useDev();
 const app = 'test/e2e/apps/ledger.ts';
-const slow = Array.from({ length: 6 }, (_, index) => `slow-${index + 1}`);
 
 interface Execution {
   id: string;
@@ -67,18 +66,22 @@ test('kill -9 of every process during runs loses nothing and repeats nothing but
   const killed = local.start(start);
   await killed.untilReady();
   const before = await waitFor(
-    'all slow runs under way, and a steady one done',
+    'several slow runs under way, and a steady one done',
     async () => {
       const found = await readExecutions(killed.readEndpoints().database);
-      const isReady =
-        slow.every((manifest) => found.some((one) => one.manifest === manifest && one.state === 'in_progress')) &&
-        found.some(({ manifest, state }) => manifest === 'steady' && state === 'completed');
-      return isReady && readLedger().filter(({ effect, manifest }) => effect === 'began' && slow.includes(manifest)).length === 6 && found;
+      const underWay = found.filter(({ manifest, state }) => manifest !== 'steady' && state === 'in_progress');
+      const isSteady = found.some(({ manifest, state }) => manifest === 'steady' && state === 'completed');
+      return isSteady && underWay.length >= 4 && underWay.every(({ id }) => readLedger().some((one) => one.id === id)) && found;
     },
-    { seconds: 30, describe: () => killed.stdout + killed.stderr },
+    { seconds: 60, describe: () => killed.stdout + killed.stderr },
   );
   await killed.killTree();
-  expect(readLedger().filter(({ effect, manifest }) => effect === 'ended' && slow.includes(manifest))).toEqual([]);
+  const effectsBefore = readLedger();
+  // What has begun and not ended by then was killed in its midst, whatever the database was told.
+  const interrupted = effectsBefore.filter(
+    ({ effect, id }) => effect === 'began' && !effectsBefore.some((one) => one.effect === 'ended' && one.id === id),
+  );
+  expect(interrupted.length).toBeGreaterThanOrEqual(3);
 
   const dev = local.start(start);
   await dev.untilReady();
@@ -89,7 +92,7 @@ test('kill -9 of every process during runs loses nothing and repeats nothing but
       expect(await readOverlaps(database)).toEqual([]);
       const found = await readExecutions(database);
       const isOver = (runId: string) => found.some((one) => one.runId === runId && one.state === 'completed');
-      return before.every(({ runId }) => isOver(runId)) && found;
+      return [...before, ...interrupted].every(({ runId }) => isOver(runId)) && found;
     },
     { seconds: 120, describe: () => dev.stdout + dev.stderr },
   );
@@ -99,8 +102,8 @@ test('kill -9 of every process during runs loses nothing and repeats nothing but
     if (state === 'completed') expect(now).toMatchObject({ state });
     else expect(['completed', 'failed'], `execution ${id} was ${state} and is ${now?.state}`).toContain(now?.state);
   }
-  for (const manifest of slow) {
-    const attempts = after.filter((one) => one.manifest === manifest).map(({ state, attempt, failure }) => ({ state, attempt, failure }));
+  for (const { runId } of interrupted) {
+    const attempts = after.filter((one) => one.runId === runId).map(({ state, attempt, failure }) => ({ state, attempt, failure }));
     expect(attempts).toEqual([
       { state: 'failed', attempt: 1, failure: 'lease_lost' },
       { state: 'completed', attempt: 2, failure: null },

@@ -12,6 +12,7 @@ import { createLogger } from '../../shared/observability/log.ts';
 import { lease, plantIn } from '../operations/plant.ts';
 import { useBrowser } from '../support/browser.ts';
 import { useDatabase } from '../support/database.ts';
+import { recordDoorbell } from '../support/engine.ts';
 
 const server = useDatabase();
 const browser = useBrowser();
@@ -32,9 +33,9 @@ beforeAll(async () => {
   database = openDatabase({ url: server.url });
   plant = plantIn(server.pool);
   const log = createLogger('api', () => {});
-  const handler = middy<APIGatewayProxyEventV2, Answer>((event: APIGatewayProxyEventV2) => answerRequest(event, database)).use(
-    withProblemDetails(log),
-  );
+  const handler = middy<APIGatewayProxyEventV2, Answer>((event: APIGatewayProxyEventV2) =>
+    answerRequest(event, database, recordDoorbell()),
+  ).use(withProblemDetails(log));
   const invoke = async (event: unknown): Promise<InvocationResult> =>
     isDown
       ? { status: 'throttled' }

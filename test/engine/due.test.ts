@@ -3,7 +3,9 @@ import { readNow } from '../../shared/db/database.ts';
 import { sql } from '../../shared/db/sql.ts';
 import { managerRound } from '../../shared/manager/cycle.ts';
 import { cancelEntry } from '../../shared/operations/cancel-entry.ts';
+import { acknowledgeDeadLetter } from '../../shared/operations/resolve-dead-letter.ts';
 import { disableManifest, enableManifest } from '../../shared/operations/switch-manifest.ts';
+import { trigger } from '../../shared/operations/trigger.ts';
 import { after, cronAt, everyMinute, fail, minuteAfterEnd, onceAt, START, useWorld } from './use-world.ts';
 
 const world = useWorld();
@@ -64,7 +66,6 @@ describe('an interval', () => {
     world.clock.advance(3_600);
     await world.drain();
     expect(await world.manifest(job)).toMatchObject({ next_due_at: null, last_skip_reason: 'dead_letter' });
-    const { acknowledgeDeadLetter } = await import('../../shared/operations/resolve-dead-letter.ts');
     await acknowledgeDeadLetter(world.context, (await world.awaiting(job)).id);
     world.behaviour = () => 'better';
     await world.drain();
@@ -81,6 +82,15 @@ describe('an interval', () => {
     world.clock.set(at('00:01:10'));
     await world.drain();
     expect(await world.runs(job)).toMatchObject([{ occurrence_at: at('00:01:10'), state: 'completed' }]);
+  });
+
+  it('that is anchored at completion is not moved by the cancellation of something else', async () => {
+    await world.sync([{ externalId: job, schedule: minuteAfterEnd }]);
+    await world.drain();
+    const { queueEntryId } = await trigger(world.context, { externalId: job, delaySeconds: 300 });
+    world.clock.advance(30);
+    await cancelEntry(world.context, queueEntryId);
+    expect(await world.manifest(job)).toMatchObject({ next_due_at: at('00:01:00') });
   });
 
   it('that is anchored at completion goes on after an occurrence that was taken already', async () => {

@@ -22,7 +22,7 @@ export default app({
   manifests(scheduler) {
     const ledger = process.env.LEDGER ?? 'ledger';
     for (let number = 1; number <= 6; number++) {
-      scheduler.schedule(work, `slow-${number}`, { ledger, seconds: 6 }, every.hours(1), { backoff: { initialSeconds: 1 } });
+      scheduler.schedule(work, `slow-${number}`, { ledger, seconds: 8 }, every.hours(1), { backoff: { initialSeconds: 1 } });
     }
     scheduler.schedule(work, 'steady', { ledger, seconds: 0 }, every.seconds(2), { backoff: { initialSeconds: 1 } });
   },
