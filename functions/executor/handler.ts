@@ -2,15 +2,22 @@ import app from 'waybill:app';
 import middy from '@middy/core';
 import type { SQSBatchResponse, SQSEvent } from 'aws-lambda';
 import { runBatch } from '../../shared/executor/run-batch.ts';
+import { type DatabaseContext, withDatabase } from '../middleware/database.ts';
 import { type DoorbellContext, withDoorbell } from '../middleware/doorbell.ts';
-import { type ExecutorDatabaseContext, withExecutorDatabase } from './executor-database.ts';
 
 /** Runs the executions that the batch's bells name. What was not started is returned, so that SQS delivers it again; what was started never is. */
-async function execute(event: SQSEvent, context: ExecutorDatabaseContext & DoorbellContext): Promise<SQSBatchResponse> {
-  const { database, databaseOptions, doorbell, log, awsRequestId: requestId, logStreamName: logStream } = context;
+async function execute(event: SQSEvent, context: DatabaseContext & DoorbellContext): Promise<SQSBatchResponse> {
+  const { database, databaseOptions, doorbell, log, metrics, awsRequestId: requestId, logStreamName: logStream } = context;
   const invocation = { requestId, logStream, remainingMs: context.getRemainingTimeInMillis() };
-  const returned = await runBatch(event.Records, invocation, { database, databaseOptions, doorbell, workflows: app.workflows, log });
+  const returned = await runBatch(event.Records, invocation, {
+    database,
+    databaseOptions,
+    doorbell,
+    workflows: app.workflows,
+    log,
+    metrics,
+  });
   return { batchItemFailures: returned.map((itemIdentifier) => ({ itemIdentifier })) };
 }
 
-export const handler = middy(execute).use(withDoorbell('executor')).use(withExecutorDatabase());
+export const handler = middy(execute).use(withDoorbell('executor')).use(withDatabase());

@@ -1,6 +1,9 @@
 import middy from '@middy/core';
 import type { SQSEvent } from 'aws-lambda';
 import { managerCycle } from '../../shared/manager/cycle.ts';
+import { measureCapacityInUse } from '../../shared/manager/measure-capacity-in-use.ts';
+import { measureCapacity, measureCycle, measureRuns } from '../../shared/observability/engine-metrics.ts';
+import { logEndedRun } from '../../shared/observability/log-ended-run.ts';
 import { poolSettings } from '../../shared/settings.ts';
 import { type DatabaseContext, withDatabase } from '../middleware/database.ts';
 import { type DoorbellContext, withDoorbell } from '../middleware/doorbell.ts';
@@ -14,11 +17,17 @@ const ROUND_MS = 10_000;
  */
 async function manage(
   event: SQSEvent | { source: string },
-  { database, doorbell, log, getRemainingTimeInMillis }: DatabaseContext & DoorbellContext,
+  { database, doorbell, log, metrics, getRemainingTimeInMillis }: DatabaseContext & DoorbellContext,
 ) {
-  const figures = await managerCycle({ database, doorbell, pools: poolSettings(), hasTime: () => getRemainingTimeInMillis() > ROUND_MS });
-  if (!figures.isLeader && 'Records' in event) await doorbell.pokeManager({ delaySeconds: 1 });
-  log.info('cycle ended', { ...figures });
+  const startedAt = performance.now();
+  const cycle = await managerCycle({ database, doorbell, pools: poolSettings(), hasTime: () => getRemainingTimeInMillis() > ROUND_MS });
+  if (!cycle.isLeader && 'Records' in event) await doorbell.pokeManager({ delaySeconds: 1 });
+  const { recovered, lateness: _, ...figures } = cycle;
+  for (const run of recovered) logEndedRun(run, log);
+  log.info('cycle ended', figures);
+  measureCycle(metrics, cycle, performance.now() - startedAt);
+  measureRuns(metrics, recovered);
+  if (cycle.isLeader) measureCapacity(metrics, await measureCapacityInUse(database));
   return { batchItemFailures: [] };
 }
 

@@ -1,14 +1,16 @@
 import { GetSecretValueCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import type { MiddlewareObj } from '@middy/core';
 import type { Context } from 'aws-lambda';
-import { type Database, openDatabase } from '../../shared/db/database.ts';
+import { type Database, type DatabaseOptions, openDatabase } from '../../shared/db/database.ts';
 import { requiredSetting } from '../../shared/settings.ts';
 
 export interface DatabaseContext extends Context {
   database: Database;
+  /** How to reach it over a connection of one's own: for lease renewals, and for outcomes when the pool fails. */
+  databaseOptions: DatabaseOptions;
 }
 
-let opened: Promise<Database> | undefined;
+let opened: Promise<Pick<DatabaseContext, 'database' | 'databaseOptions'>> | undefined;
 
 /**
  * Gives the handler the database in `context.database`. It is opened once per process; when opening fails (the secret is
@@ -17,9 +19,9 @@ let opened: Promise<Database> | undefined;
 export function withDatabase({ maxConnections = 2 } = {}): MiddlewareObj<unknown, unknown, Error, DatabaseContext> {
   return {
     before: async ({ context }) => {
-      opened ??= readDatabaseUrl().then((url) => openDatabase({ url, maxConnections }));
+      opened ??= readDatabaseUrl().then((url) => ({ database: openDatabase({ url, maxConnections }), databaseOptions: { url } }));
       try {
-        context.database = await opened;
+        Object.assign(context, await opened);
       } catch (error) {
         opened = undefined;
         throw error;

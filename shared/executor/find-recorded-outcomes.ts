@@ -17,7 +17,7 @@ export async function findRecordedOutcomes(db: Db, outcomes: Outcome[]): Promise
     select e.id as "executionId", e.run_id as "runId", e.manifest_id as "manifestId", e.workflow_name as "workflowName", e.state, e.attempt,
            e.failure_code as "failureCode", e.failure_message as "failureMessage", e.running_ms as "runningMs", e.parent_id is not null as "isChild",
            (select m.external_id from waybill.manifest m where m.id = e.manifest_id) as "externalId",
-           (select g.name from waybill.manifest_group g where g.id = e.group_id) as "groupName",
+           waybill.metric_group(e.group_id) as "metricGroup",
            true as "wakesManager",
            case when e.state <> 'failed' then null
                 when exists (select from waybill.dead_letter d where d.execution_id = e.id) then 'dead_letter'

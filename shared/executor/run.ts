@@ -3,6 +3,7 @@ import type { Database, DatabaseOptions } from '../db/database.ts';
 import type { ExecutionId } from '../model/ids.ts';
 import type { AnyWorkflow } from '../model/workflow.ts';
 import type { Logger } from '../observability/log.ts';
+import type { Metrics } from '../observability/metrics.ts';
 import type { Doorbell } from '../queue/doorbell.ts';
 import type { EndedRun } from '../transitions/end-runs.ts';
 import { claimExecutions } from './claim-executions.ts';
@@ -18,6 +19,7 @@ export interface ExecutorDependencies {
   doorbell: Doorbell;
   workflows: ReadonlyMap<string, AnyWorkflow>;
   log: Logger;
+  metrics?: Metrics;
   timings?: Partial<ExecutorTimings>;
 }
 

@@ -1,12 +1,14 @@
 import { chain, type StepReport } from '../chain/chain.ts';
 import type { Database, Db } from '../db/database.ts';
 import { readNow } from '../db/database.ts';
+import type { ManifestView } from '../model/manifest.ts';
 import type { Doorbell } from '../queue/doorbell.ts';
 import type { PoolSettings } from '../settings.ts';
+import type { EndedRun } from '../transitions/end-runs.ts';
 import { ringDoorbells } from '../transitions/ring-doorbells.ts';
 import { confirmArmedWake } from './confirm-armed-wake.ts';
 import { createWorkQueueEntries } from './create-work-queue-entries.ts';
-import { determineJobsToQueue } from './determine-jobs-to-queue.ts';
+import { type Decision, determineJobsToQueue } from './determine-jobs-to-queue.ts';
 import { findQuietBells } from './find-quiet-bells.ts';
 import { loadManifests } from './load-manifests.ts';
 import { type PlannedWake, planNextWake } from './plan-next-wake.ts';
@@ -59,6 +61,10 @@ export interface CycleFigures {
   skippedCount: number;
   quarantinedCount: number;
   rungCount: number;
+  /** Runs that were ended because their executor was gone. */
+  recovered: EndedRun[];
+  /** How late each manifest was queued, by the group under which it is measured. */
+  lateness: { group: string; seconds: number }[];
 }
 
 /** One manager cycle. A cycle that finds another in charge leaves at once. */
@@ -71,16 +77,21 @@ export async function managerCycle({ database, doorbell, pools, hasTime = () => 
     skippedCount: 0,
     quarantinedCount: 0,
     rungCount: 0,
+    recovered: [],
+    lateness: [],
   };
   let planned: PlannedWake | undefined;
   do {
     const round = await database.transaction(async (db) => {
       if (!(await tryLeadership(db))) return undefined;
-      return managerRound({}, { db, now: await readNow(db), batchSize }, onStep);
+      const now = await readNow(db);
+      return { now, ...(await managerRound({}, { db, now, batchSize }, onStep)) };
     });
     if (!round) return figures;
     figures.isLeader = true;
     figures.recoveredCount += round.recovered.length;
+    figures.recovered.push(...round.recovered);
+    figures.lateness.push(...measureLateness(round));
     figures.dueCount += round.manifests.length;
     figures.queuedCount += round.queuedCount;
     figures.skippedCount += round.decision.skipped.length;
@@ -97,4 +108,20 @@ export async function managerCycle({ database, doorbell, pools, hasTime = () => 
     await confirmArmedWake(database, planned.wake);
   }
   return figures;
+}
+
+function measureLateness({
+  manifests,
+  decision,
+  now,
+}: {
+  manifests: ManifestView[];
+  decision: Decision;
+  now: Date;
+}): CycleFigures['lateness'] {
+  const groups = new Map(manifests.map(({ id, metricGroup }) => [id, metricGroup]));
+  return decision.queue.map(({ manifestId, seenDueAt }) => ({
+    group: groups.get(manifestId) ?? 'other',
+    seconds: (now.getTime() - seenDueAt.getTime()) / 1000,
+  }));
 }

@@ -23,7 +23,7 @@ export async function loadManifests(
            m.time_zone as "timeZone", m.interval_seconds as "intervalSeconds", m.anchor, m.misfire_policy as "misfirePolicy",
            m.misfire_threshold_seconds as "misfireThresholdSeconds", m.misfire_limit as "misfireLimit", m.exclusions,
            m.dependency_mode as "dependencyMode", m.next_occurrence_at as "nextOccurrenceAt", m.next_due_at as "nextDueAt",
-           m.failed_count as "failedCount", g.is_enabled as "groupEnabled", coalesce(edge.parents, '[]') as parents,
+           m.failed_count as "failedCount", g.is_enabled as "groupEnabled", waybill.metric_group(g.id) as "metricGroup", coalesce(edge.parents, '[]') as parents,
            exists (select from waybill.dead_letter d
                     where d.manifest_id = m.id and d.manifest_id is not null and d.status = 'awaiting_intervention') as "hasAwaitingDeadLetter",
            coalesce(queued.is_now, false) as "hasQueuedWork", queued.delayed_id as "delayedEntryId",

@@ -1,14 +1,16 @@
 import { sql } from '../db/sql.ts';
 import type { ManifestId } from '../model/ids.ts';
 import type { ManifestView } from '../model/manifest.ts';
+import { cancelEntries } from '../transitions/cancel-entries.ts';
 import type { CycleContext } from './cycle.ts';
 
 const LIMIT = 100;
 
 /**
  * The net under dead letters: the transaction that records an exhausting failure writes the dead letter itself, so this
- * finds nothing unless an operator lowered `max_attempts` below what has already failed. The manifests reaped here are
- * shown to the next step as dead-lettered without asking again.
+ * finds nothing unless somebody lowered `max_attempts` below what has already failed. The waiting retry goes with it; an
+ * attempt that is under way decides by its own end. The manifests reaped here are shown to the next step as dead-lettered
+ * without asking again.
  */
 export async function reapFailedJobs<Round extends { manifests: ManifestView[] }>(round: Round, { db }: CycleContext): Promise<Round> {
   const exhausted = await db.query<{ id: ManifestId }>(sql`
@@ -26,8 +28,11 @@ export async function reapFailedJobs<Round extends { manifests: ManifestView[] }
                           where x.manifest_id = m.id and x.parent_id is null and x.state = 'failed'
                           order by x.id desc limit 1) e
      where m.id = any(${exhausted.map(({ id }) => id)}::bigint[]) and m.failed_count >= m.max_attempts
+       and not exists (select from waybill.execution live
+                        where live.manifest_id = m.id and live.manifest_id is not null and live.parent_id is null and live.finished_at is null)
         on conflict do nothing
     returning manifest_id as "manifestId"`);
   const ids = new Set(reaped.map(({ manifestId }) => manifestId));
+  if (ids.size) await cancelEntries(db, { manifestIds: [...ids], lane: 'retry' }, 'the manifest was dead-lettered');
   return { ...round, manifests: round.manifests.map((view) => (ids.has(view.id) ? { ...view, hasAwaitingDeadLetter: true } : view)) };
 }

@@ -52,4 +52,6 @@ export interface ManifestView {
   delayedEntryId: WorkQueueId | null;
   hasActiveExecution: boolean;
   groupEnabled: boolean;
+  /** The group's name, as far as it is measured by itself. */
+  metricGroup: string;
 }

@@ -5,8 +5,8 @@ export type MetricUnit = 'Count' | 'Seconds' | 'Milliseconds' | 'Bytes' | 'Perce
 export interface Measurement {
   /** What the values are told apart by. Every combination is a metric that is paid for: groups, never manifests. */
   dimensions?: Record<string, string>;
-  /** Values by name; a bare number is a count. */
-  metrics: Record<string, number | { value: number; unit: MetricUnit }>;
+  /** Values by name; a bare number is a count. Several values of one metric keep its distribution. */
+  metrics: Record<string, number | { value: number | number[]; unit: MetricUnit }>;
   /** What else the line should say. It can be searched in the log and costs no metric. */
   properties?: Record<string, unknown>;
 }
@@ -14,6 +14,9 @@ export interface Measurement {
 export interface Metrics {
   emit(measurement: Measurement): void;
 }
+
+/** CloudWatch takes no more values of one metric in a line. */
+const MOST_VALUES = 100;
 
 /**
  * Writes measurements as log lines in CloudWatch's embedded metric format: CloudWatch makes metrics of them by itself, without a call, a permission or a
@@ -24,7 +27,8 @@ export function createMetrics(write: (line: string) => void = (line) => process.
     emit({ dimensions = {}, metrics, properties = {} }) {
       const values = Object.entries(metrics)
         .map(([name, metric]) => ({ name, unit: 'Count' as MetricUnit, ...(typeof metric === 'number' ? { value: metric } : metric) }))
-        .filter(({ value }) => Number.isFinite(value));
+        .map((metric) => ({ ...metric, value: finite(metric.value) }))
+        .filter(({ value }) => value !== undefined);
       if (!values.length) return;
       const directive = {
         Namespace: NAMESPACE,
@@ -42,4 +46,10 @@ export function createMetrics(write: (line: string) => void = (line) => process.
       );
     },
   };
+}
+
+function finite(value: number | number[]): number | number[] | undefined {
+  if (typeof value === 'number') return Number.isFinite(value) ? value : undefined;
+  const values = value.filter(Number.isFinite).slice(0, MOST_VALUES);
+  return values.length ? values : undefined;
 }

@@ -36,8 +36,7 @@ export function describeDeadLetter(row: DeadLetterRow): DeadLetterDescription {
     input: row.input,
     createdAt: toInstant(row.created_at),
     resolvedAt: toInstant(row.resolved_at),
-    resolvedBy:
-      row.resolved_by_type === null ? null : { type: row.resolved_by_type, id: row.resolved_by_id, name: row.resolved_by_name },
+    resolvedBy: row.resolved_by_type === null ? null : { type: row.resolved_by_type, id: row.resolved_by_id, name: row.resolved_by_name },
     resolutionNote: row.resolution_note,
   };
 }

@@ -6,12 +6,7 @@ import type { PoolSizes, Reason } from './why.ts';
 export function explainQueue(facts: WhyRow, pools: PoolSizes): Reason[] {
   const first = findFirst(facts);
   if (!first) return [];
-  const obstacles = [
-    ...explainOrder(facts, first),
-    ...explainCapacity(facts, first),
-    ...explainGroup(first),
-    ...explainPool(first, pools),
-  ];
+  const obstacles = [...explainOrder(facts, first), ...explainCapacity(facts, first), ...explainGroup(first), ...explainPool(first, pools)];
   if (!obstacles.length && !facts.deadLetter) {
     const message = `entry ${first.id} has been queued since ${instantSeenFrom(facts.now, first.createdAt)}: the dispatcher's next claim admits it`;
     obstacles.push({ code: 'queued', message });

@@ -5,7 +5,8 @@ import type { Reason } from './why.ts';
 /** What the schedule will do by itself, and what keeps it from doing so. */
 export function explainSchedule(facts: WhyRow): Reason[] {
   const reasons: Reason[] = [];
-  if (!facts.isEnabled) reasons.push({ code: 'disabled', message: 'it is disabled: its schedule rests until it is enabled; a trigger still runs it' });
+  if (!facts.isEnabled)
+    reasons.push({ code: 'disabled', message: 'it is disabled: its schedule rests until it is enabled; a trigger still runs it' });
   if (facts.scheduleType === 'none')
     return [...reasons, { code: 'manual', message: 'it has no schedule: it runs when somebody triggers it' }];
   if (facts.scheduleType === 'dormant_dependent') return [...reasons, explainDormant(facts)];

@@ -7,6 +7,7 @@ import { isId } from './paging.ts';
 /** The dead letter with this id. */
 export async function readDeadLetter(db: Db, id: string): Promise<DeadLetterDescription> {
   const [row] = isId(id) ? (await selectDeadLetters(db, { id, limit: 1 })).rows : [];
-  if (!row) throw new NotFoundError('dead_letter_not_found', `dead letter '${id}' does not exist: GET /v1/dead-letters lists those that do`);
+  if (!row)
+    throw new NotFoundError('dead_letter_not_found', `dead letter '${id}' does not exist: GET /v1/dead-letters lists those that do`);
   return describeDeadLetter(row);
 }

@@ -29,7 +29,8 @@ export interface Why {
 /** Why a manifest runs now, or why it does not, by the rules of the manager and the dispatcher. It reads one snapshot and changes nothing. */
 export async function why(db: Db, externalId: string, pools: PoolSizes): Promise<Why> {
   const facts = isExternalId(externalId) ? await selectWhy(db, externalId) : undefined;
-  if (!facts) throw new NotFoundError('manifest_not_found', `manifest '${externalId}' does not exist: GET /v1/manifests lists those that do`);
+  if (!facts)
+    throw new NotFoundError('manifest_not_found', `manifest '${externalId}' does not exist: GET /v1/manifests lists those that do`);
   return {
     state: facts.state,
     runsNow: facts.execution?.state === 'in_progress',
@@ -55,11 +56,19 @@ function explainExecution({ execution, now }: WhyRow): Reason[] {
   }
   if (state === 'waiting')
     return [{ code: 'sleeping', message: `execution ${id} sleeps${wakesAt ? ` until ${at(wakesAt)}` : ''} and takes no slot meanwhile` }];
-  const reasons = [{ code: 'running', message: `execution ${id}, attempt ${attempt}, has been running since ${at(startedAt ?? createdAt)}` }];
+  const reasons = [
+    { code: 'running', message: `execution ${id}, attempt ${attempt}, has been running since ${at(startedAt ?? createdAt)}` },
+  ];
   if (cancelRequestedAt)
-    reasons.push({ code: 'cancelling', message: `its cancellation was requested ${at(cancelRequestedAt)}: it hears of it within one renewal` });
+    reasons.push({
+      code: 'cancelling',
+      message: `its cancellation was requested ${at(cancelRequestedAt)}: it hears of it within one renewal`,
+    });
   if (leaseExpiresAt && new Date(leaseExpiresAt) < now)
-    reasons.push({ code: 'lease_expired', message: `its executor fell silent, its lease expired ${at(leaseExpiresAt)}: the next cycle recovers it` });
+    reasons.push({
+      code: 'lease_expired',
+      message: `its executor fell silent, its lease expired ${at(leaseExpiresAt)}: the next cycle recovers it`,
+    });
   return reasons;
 }
 

@@ -29,7 +29,8 @@ export interface FinishedExecution {
   runId: ExecutionId;
   manifestId: ManifestId | null;
   externalId: string | null;
-  groupName: string;
+  /** The group's name, as far as it is measured by itself. */
+  metricGroup: string;
   workflowName: string | null;
   state: FinalState;
   attempt: number;
@@ -69,7 +70,7 @@ export function finishExecutions(db: Db, outcomes: Outcome[]): Promise<FinishedE
               e.attempt, e.failure_code as "failureCode", e.failure_message as "failureMessage", e.running_ms as "runningMs",
               e.parent_id is not null as "isChild", e.consumed_counts as counts,
               (select m.external_id from waybill.manifest m where m.id = e.manifest_id) as "externalId",
-              (select g.name from waybill.manifest_group g where g.id = e.group_id) as "groupName",
+              waybill.metric_group(e.group_id) as "metricGroup",
               coalesce(o.is_final, false) as "isFinal"`);
 }
 

@@ -1,5 +1,5 @@
 import type { Db } from '../../shared/db/database.ts';
-import { type Sql, sql } from '../../shared/db/sql.ts';
+import type { Sql } from '../../shared/db/sql.ts';
 import { dispatcherClaim } from '../../shared/dispatcher/cycle.ts';
 import type { PoolSettings } from '../../shared/settings.ts';
 import type { Engine } from '../support/engine.ts';
@@ -61,12 +61,13 @@ function collectScans(node: PlanNode): Scan[] {
   ];
 }
 
-/** As if the statistics were of a time when nothing was queued and nothing ran: the planner then expects no such rows at all. */
-export async function keepStatistics({ database }: Engine): Promise<void> {
-  for (const table of ['work_queue', 'execution', 'manifest', 'manifest_group', 'dead_letter'])
-    await database.query({ text: `alter table waybill.${table} set (autovacuum_enabled = false)`, values: [] });
+const TABLES = ['work_queue', 'execution', 'manifest', 'manifest_group', 'dead_letter'];
+
+/** Statistics change only when a test says so. */
+export async function freezeStatistics({ database }: Engine): Promise<void> {
+  for (const table of TABLES) await database.query({ text: `alter table waybill.${table} set (autovacuum_enabled = false)`, values: [] });
 }
 
 export async function analyze({ database }: Engine): Promise<void> {
-  await database.query(sql`analyze waybill.work_queue, waybill.execution, waybill.manifest, waybill.manifest_group, waybill.dead_letter`);
+  await database.query({ text: `analyze ${TABLES.map((table) => `waybill.${table}`).join(', ')}`, values: [] });
 }

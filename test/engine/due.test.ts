@@ -6,7 +6,7 @@ import { cancelEntry } from '../../shared/operations/cancel-entry.ts';
 import { acknowledgeDeadLetter } from '../../shared/operations/resolve-dead-letter.ts';
 import { disableManifest, enableManifest } from '../../shared/operations/switch-manifest.ts';
 import { trigger } from '../../shared/operations/trigger.ts';
-import { after, cronAt, everyMinute, fail, minuteAfterEnd, onceAt, START, useWorld } from './use-world.ts';
+import { cronAt, everyMinute, fail, following, minuteAfterEnd, onceAt, START, useWorld } from './use-world.ts';
 
 const world = useWorld();
 const { at } = world;
@@ -142,7 +142,7 @@ describe('a look', () => {
       { externalId: job, schedule: everyMinute },
       { externalId: 'grouped', schedule: everyMinute, group: 'off' },
       { externalId: 'later', schedule: onceAt('00:00:00') },
-      { externalId: 'child', schedule: after(job) },
+      { externalId: 'child', schedule: following(job) },
     ]);
     await world.database.query(sql`update waybill.manifest_group set is_enabled = false where name = 'off'`);
     await world.manage();
@@ -187,7 +187,7 @@ describe('jitter', () => {
 describe('twenty managers at once', () => {
   const declared = [
     ...Array.from({ length: 30 }, (_, index) => ({ externalId: `job-${index}`, schedule: everyMinute })),
-    ...Array.from({ length: 10 }, (_, index) => ({ externalId: `child-${index}`, schedule: after(`job-${index}`) })),
+    ...Array.from({ length: 10 }, (_, index) => ({ externalId: `child-${index}`, schedule: following(`job-${index}`) })),
     ...Array.from({ length: 10 }, (_, index) => ({ externalId: `once-${index}`, schedule: onceAt('00:00:00') })),
     ...Array.from({ length: 5 }, (_, index) => ({
       externalId: `all-${index}`,

@@ -74,7 +74,7 @@ export const everyMinute: ScheduleDefinition = { type: 'interval', intervalSecon
 export const minuteAfterEnd: ScheduleDefinition = { type: 'interval', intervalSeconds: 60, anchor: 'completion' };
 export const cronAt = (expression: string, timeZone = 'UTC'): ScheduleDefinition => ({ type: 'cron', expression, timeZone });
 export const onceAt = (time: string): ScheduleDefinition => ({ type: 'once', runAt: at(time).toISOString() });
-export const after = (dependsOn: string | string[], mode: 'all' | 'any' = 'all'): ScheduleDefinition => ({
+export const following = (dependsOn: string | string[], mode: 'all' | 'any' = 'all'): ScheduleDefinition => ({
   type: 'dependent',
   dependsOn: [dependsOn].flat(),
   mode,
@@ -155,11 +155,12 @@ export function useWorld(): World {
       const { admittedCount } = await engine.dispatch();
       const ended = await engine.deliver();
       if (queuedCount + skippedCount + recoveredCount + admittedCount + ended.length > 0) continue;
-      const [next] = await engine.rows<{ at: Date | null }>(
-        sql`select min(available_at) as at from waybill.work_queue where status = 'queued' and available_at > waybill.now()`,
+      const [next] = await engine.rows<{ ms: number | null }>(
+        sql`select (extract(epoch from min(available_at)) * 1000)::float8 as ms from waybill.work_queue where status = 'queued' and available_at > waybill.now()`,
       );
-      if (!next?.at) return;
-      engine.clock.set(next.at);
+      if (!next?.ms) return;
+      // Up, because Postgres counts in microseconds.
+      engine.clock.set(new Date(Math.ceil(next.ms)));
     }
     throw new Error('500 cycles did not bring it to rest: something keeps coming back');
   };

@@ -4,7 +4,7 @@ import { readDeadLetter } from '../../../shared/operations/read-dead-letter.ts';
 import { acknowledgeDeadLetter, retryDeadLetter } from '../../../shared/operations/resolve-dead-letter.ts';
 import { acknowledgeDeadLetters, retryDeadLetters } from '../../../shared/operations/resolve-dead-letters.ts';
 import { answerLive, answerMoment } from '../answers.ts';
-import { json, readBody, textUpTo, texts } from '../read-body.ts';
+import { json, readBody, texts, textUpTo } from '../read-body.ts';
 import { cursor, DEFAULT_LIMIT, limit, oneOf, readParameters, text } from '../read-parameters.ts';
 import type { Route } from '../route.ts';
 

@@ -39,6 +39,12 @@ create table waybill.manifest_group (
   updated_at      timestamptz not null default waybill.now()
 );
 
+-- The name under which a group is measured. Each one is paid for as a metric, so the thirty oldest have their own and the rest share one.
+create function waybill.metric_group(group_id bigint) returns text
+  language sql stable parallel safe
+  return (select case when g.id <= (select max(o.id) from (select id from waybill.manifest_group order by id limit 30) o) then g.name else 'other' end
+            from waybill.manifest_group g where g.id = group_id);
+
 -- One row. Claims lock it when a global limit is set, so that any number of dispatchers together respect it.
 create table waybill.capacity (
   id              boolean primary key default true constraint capacity_is_one_row check (id),

@@ -1,5 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { sql } from '../../../shared/db/sql.ts';
+import type { Database } from '../../../shared/db/database.ts';
+import { DatabaseError } from '../../../shared/errors.ts';
+import { createLogger } from '../../../shared/observability/log.ts';
+import { ask } from './use-api.ts';
 import { START, useOperations } from './use-operations.ts';
 
 const { engine, get, post, audit, takePokes, plantDeadLetters } = useOperations();
@@ -92,9 +95,7 @@ describe('POST /v1/dead-letters/{id}/acknowledge', () => {
       status: 200,
       json: { id, status: 'acknowledged', resolvedAt: START, resolvedBy: { name: 'ada' }, resolutionNote: 'known outage' },
     });
-    expect(await audit()).toMatchObject([
-      { action: 'dead_letter.acknowledge', target: id, name: 'ada', after: { note: 'known outage' } },
-    ]);
+    expect(await audit()).toMatchObject([{ action: 'dead_letter.acknowledge', target: id, name: 'ada', after: { note: 'known outage' } }]);
     expect(takePokes()).toEqual({ dispatcher: 1, manager: 1 });
     expect(await post(`/v1/dead-letters/${id}/acknowledge`)).toMatchObject({ status: 409, json: { code: 'already_resolved' } });
   });
@@ -107,7 +108,10 @@ describe('POST /v1/dead-letters/{id}/acknowledge', () => {
     [{ note: 'a\ud800' }, 'note contains half of a surrogate pair: cut text between characters'],
   ])('refuses a note that cannot be kept', async (body, detail) => {
     const [id] = await plantDeadLetters('job');
-    expect(await post(`/v1/dead-letters/${id}/acknowledge`, body)).toMatchObject({ status: 400, json: { code: 'invalid_request', detail } });
+    expect(await post(`/v1/dead-letters/${id}/acknowledge`, body)).toMatchObject({
+      status: 400,
+      json: { code: 'invalid_request', detail },
+    });
     expect((await get(`/v1/dead-letters/${id}`)).json.status).toBe('awaiting_intervention');
   });
 });
@@ -147,15 +151,29 @@ describe('POST /v1/dead-letters/retry and /acknowledge', () => {
     expect(letters).toMatchObject([{ resolutionNote: 'known outage' }, { resolutionNote: 'known outage' }]);
   });
 
-  it('poke for what was resolved before the database failed', async () => {
+  it('poke for what was resolved before the database was lost, and leave the rest to be asked for again', async () => {
     const [a, b] = await plantDeadLetters('a', 'b');
-    await engine.database.query(sql`
-      create function waybill.refuse_b() returns trigger language plpgsql as $$ begin raise exception 'the disk is full' using errcode = '53100'; end $$`);
-    await engine.database.query(sql`
-      create trigger refuse_b before update on waybill.dead_letter for each row when (old.manifest_id = (
-        select 0)) execute function waybill.refuse_b()`).catch(() => undefined);
-    await engine.database.query(sql`drop function waybill.refuse_b() cascade`);
-    expect([a, b]).toHaveLength(2);
+    let transactionCount = 0;
+    const lost: Database = {
+      ...engine.database,
+      transaction: (work) =>
+        ++transactionCount === 2 ? Promise.reject(new DatabaseError('connection_lost', 'gone')) : engine.database.transaction(work),
+    };
+    const body = JSON.stringify({ ids: [a, b] });
+    const request = { method: 'POST', headers: { 'content-type': 'application/json' }, body };
+    const reply = await ask(
+      lost,
+      '/v1/dead-letters/retry',
+      request,
+      createLogger('api', () => {}),
+      engine.doorbell,
+    );
+    expect(reply).toMatchObject({ status: 503, json: { code: 'database_unavailable' } });
+    expect(takePokes()).toEqual({ dispatcher: 1, manager: 1 });
+    expect((await post('/v1/dead-letters/retry', { ids: [a, b] })).json.items).toMatchObject([
+      { id: a, outcome: 'refused', code: 'already_resolved' },
+      { id: b, outcome: 'retried' },
+    ]);
   });
 
   it.each([

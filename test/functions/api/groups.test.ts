@@ -72,7 +72,10 @@ describe('PATCH /v1/groups/{name}', () => {
     [{ maxActiveJobs: 0 }, 'maxActiveJobs must be a whole number from 1 to 1000000, or null for no limit, got 0'],
     [{ maxActiveJobs: '4' }, 'maxActiveJobs must be a number or null, got "4"'],
     [{ isEnabled: 'yes' }, 'isEnabled must be true or false, got "yes"'],
-    [{ maxActive: 4, name: 'x' }, "the body has fields that are unknown here: 'maxActive', 'name'; allowed are priority, maxActiveJobs, isEnabled"],
+    [
+      { maxActive: 4, name: 'x' },
+      "the body has fields that are unknown here: 'maxActive', 'name'; allowed are priority, maxActiveJobs, isEnabled",
+    ],
   ])('refuses %j and changes nothing', async (body, detail) => {
     await engine.sync([{ externalId: 'a', group: 'etl', schedule: none }]);
     expect(await patch('/v1/groups/etl', body)).toMatchObject({ status: 400, json: { code: 'invalid_request', detail } });

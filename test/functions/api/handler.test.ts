@@ -1,21 +1,32 @@
+import { createHash } from 'node:crypto';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createServer as createSocketServer, type Socket } from 'node:net';
+import { text } from 'node:stream/consumers';
 import type { Context } from 'aws-lambda';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it, vi } from 'vitest';
+import { plantIn } from '../../operations/plant.ts';
 import { useDatabase } from '../../support/database.ts';
-import { httpEvent } from './http-event.ts';
+import { type HttpRequest, httpEvent } from './http-event.ts';
 import { type Reply, toReply } from './use-api.ts';
 
 const database = useDatabase();
 let secretStore: Server;
 let secret: { status: number; body: unknown };
+const sent: { QueueUrl: string; MessageBody: string }[] = [];
 const lines: string[] = [];
 
 beforeAll(async () => {
-  secretStore = createServer((request, response) => {
-    request.resume();
-    response.writeHead(secret.status, { 'content-type': 'application/x-amz-json-1.1' }).end(JSON.stringify(secret.body));
+  secretStore = createServer(async (request, response) => {
+    const body = await text(request);
+    if (request.headers['x-amz-target'] !== 'AmazonSQS.SendMessage') {
+      response.writeHead(secret.status, { 'content-type': 'application/x-amz-json-1.1' }).end(JSON.stringify(secret.body));
+      return;
+    }
+    const message = JSON.parse(body);
+    sent.push(message);
+    const MD5OfMessageBody = createHash('md5').update(message.MessageBody).digest('hex');
+    response.writeHead(200, { 'content-type': 'application/x-amz-json-1.0' }).end(JSON.stringify({ MessageId: 'm', MD5OfMessageBody }));
   });
   await new Promise<void>((resolve) => secretStore.listen(0, '127.0.0.1', resolve));
   vi.stubEnv('AWS_ENDPOINT_URL', `http://127.0.0.1:${(secretStore.address() as AddressInfo).port}`);
@@ -23,6 +34,7 @@ beforeAll(async () => {
   vi.stubEnv('AWS_ACCESS_KEY_ID', 'test');
   vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'test');
   vi.stubEnv('WAYBILL_DATABASE_SECRET_ID', 'waybill/database-url');
+  vi.stubEnv('WAYBILL_DISPATCH_QUEUE_URL', 'https://sqs.eu-west-1.amazonaws.com/123456789012/dispatch');
 });
 afterAll(async () => {
   vi.unstubAllEnvs();
@@ -38,13 +50,15 @@ afterEach(() => {
 });
 
 /** A process that has just started: nothing is remembered from the test before. */
-async function startProcess(databaseUrl: string): Promise<(path: string, remainingMilliseconds?: number) => Promise<Reply>> {
+async function startProcess(
+  databaseUrl: string,
+): Promise<(path: string, remainingMilliseconds?: number, request?: HttpRequest) => Promise<Reply>> {
   secret = { status: 200, body: { SecretString: databaseUrl } };
   vi.resetModules();
   const { handler } = await import('../../../functions/api/handler.ts');
-  return async (path, remainingMilliseconds = 30_000) => {
+  return async (path, remainingMilliseconds = 30_000, request = {}) => {
     const context = { awsRequestId: 'invocation-1', getRemainingTimeInMillis: () => remainingMilliseconds } as Context;
-    return toReply(await handler(httpEvent(path), context as Parameters<typeof handler>[1]));
+    return toReply(await handler(httpEvent(path, request), context as Parameters<typeof handler>[1]));
   };
 }
 
@@ -52,6 +66,15 @@ it('answers over the database that the secret names', async () => {
   const get = await startProcess(database.url);
   expect(await get('/v1/health')).toMatchObject({ status: 200, json: { status: 'ok' } });
   expect(await get('/')).toMatchObject({ status: 200, headers: { 'content-type': 'text/html; charset=utf-8' } });
+});
+
+it('does what it is asked and rings the bell that the stack named, and does not log a refusal as an error', async () => {
+  const ask = await startProcess(database.url);
+  await plantIn(database.pool).manifest('job');
+  expect(await ask('/v1/manifests/job/trigger', 30_000, { method: 'POST' })).toMatchObject({ status: 202, json: { outcome: 'queued' } });
+  expect(sent).toEqual([{ QueueUrl: process.env.WAYBILL_DISPATCH_QUEUE_URL, MessageBody: '{"v":1}', DelaySeconds: 0 }]);
+  expect(await ask('/v1/manifests/unknown/trigger', 30_000, { method: 'POST' })).toMatchObject({ status: 404 });
+  expect(lines).toEqual([]);
 });
 
 it('answers 503 and logs a warning when the database cannot be reached', async () => {

@@ -50,7 +50,11 @@ describe('GET /v1/queue', () => {
   });
 
   it('pages through ties, groups and fractions of a millisecond without gap or repeat', async () => {
-    const manifests = Array.from({ length: 12 }, (_, index) => ({ externalId: `job-${index}`, group: `group-${index % 3}`, schedule: none }));
+    const manifests = Array.from({ length: 12 }, (_, index) => ({
+      externalId: `job-${index}`,
+      group: `group-${index % 3}`,
+      schedule: none,
+    }));
     await engine.sync(manifests);
     for (const { externalId } of manifests) await post(`/v1/manifests/${externalId}/trigger`);
     await engine.database.query(sql`update waybill.work_queue set available_at = available_at + (id % 2) * interval '7 microseconds'`);

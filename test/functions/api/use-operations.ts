@@ -27,10 +27,12 @@ export function useOperations(): Operations {
   const engine = useEngine({ startAt: START });
   const { doorbell } = engine;
   const silent = createLogger('api', () => {});
-  const send = (method: string) => (path: string, body?: unknown, request: HttpRequest = {}) => {
-    const json = body === undefined ? {} : { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) };
-    return ask(engine.database, path, { method, userArn: OPERATOR, ...json, ...request }, silent, doorbell);
-  };
+  const send =
+    (method: string) =>
+    (path: string, body?: unknown, request: HttpRequest = {}) => {
+      const json = body === undefined ? {} : { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) };
+      return ask(engine.database, path, { method, userArn: OPERATOR, ...json, ...request }, silent, doorbell);
+    };
   const takePokes = () => {
     const taken = { dispatcher: doorbell.dispatcherPokes, manager: doorbell.managerPokes.length };
     doorbell.dispatcherPokes = 0;

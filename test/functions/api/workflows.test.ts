@@ -33,7 +33,14 @@ describe('POST /v1/workflows/{name}/run', () => {
     expect(reply).toMatchObject({ status: 202, json: { queueEntryId: expect.stringMatching(/^\d+$/) } });
     expect(takePokes()).toEqual({ dispatcher: 0, manager: 1 });
     expect((await get('/v1/queue')).json.items).toMatchObject([
-      { id: reply.json.queueEntryId, manifest: null, workflow: 'work', group: 'work', priority: 9, availableAt: '2026-03-02T00:00:05.000Z' },
+      {
+        id: reply.json.queueEntryId,
+        manifest: null,
+        workflow: 'work',
+        group: 'work',
+        priority: 9,
+        availableAt: '2026-03-02T00:00:05.000Z',
+      },
     ]);
     expect(await audit()).toMatchObject([{ action: 'workflow.run', target: 'work', name: 'ada', after: reply.json }]);
     engine.clock.advance(5);
@@ -60,7 +67,10 @@ describe('POST /v1/workflows/{name}/run', () => {
     [{ priority: 32 }, 'priority must be a whole number from 0 to 31, got 32'],
     [{ timeoutSeconds: 0 }, 'timeoutSeconds must be a whole number from 1 to 31536000, got 0'],
     [{ timeoutSeconds: true }, 'timeoutSeconds must be a number, got true'],
-    [{ retries: 3 }, "the body has fields that are unknown here: 'retries'; allowed are input, delaySeconds, maxAttempts, priority, timeoutSeconds"],
+    [
+      { retries: 3 },
+      "the body has fields that are unknown here: 'retries'; allowed are input, delaySeconds, maxAttempts, priority, timeoutSeconds",
+    ],
   ])('refuses %j', async (body, detail) => {
     await deploy();
     expect(await post('/v1/workflows/work/run', body)).toMatchObject({ status: 400, json: { code: 'invalid_request', detail } });
