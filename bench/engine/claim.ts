@@ -53,7 +53,7 @@ const blockGroup: Sql[] = [
   sql`insert into waybill.dead_letter (manifest_id, execution_id, run_id, input, reason, failed_count)
       select id, id, id, '{}', 'exhausted', 3 from waybill.manifest`,
   sql`insert into waybill.work_queue (workflow_name, manifest_id, group_id, priority, origin, available_at, initiator_type)
-      select 'work', m.id, m.group_id, 60, 'manual', waybill.now(), 'system' from waybill.manifest m`,
+      select 'work', m.id, m.group_id, 60, 'manual', waybill.now() - interval '2 hours', 'system' from waybill.manifest m`,
   queueEntries('blocked', 6_000),
 ];
 

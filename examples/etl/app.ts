@@ -38,13 +38,14 @@ export default app({
   workflows: [extract, load, report],
   manifests(scheduler) {
     scheduler
-      .schedule(extract, 'extract-orders', { source: 'orders' }, every.seconds(10), { group: 'extract' })
-      .schedule(extract, 'extract-customers', { source: 'customers' }, every.seconds(15), { group: { name: 'extract', maxActiveJobs: 2 } })
-      .schedule(load, 'load-warehouse', { table: 'orders', failureRate: 0.2 }, every.seconds(20), {
-        maxAttempts: 5,
-        backoff: { initialSeconds: 2 },
-      })
-      .schedule(report, 'minute-report', { title: 'Throughput' }, cron('* * * * *'))
-      .schedule(report, 'nightly-report', { title: 'Yesterday' }, cron('0 2 * * *', { timeZone: 'Europe/London' }));
+      .schedule(extract, 'extract-orders', { source: 'orders' }, every.seconds(10), { group: { name: 'etl', maxActiveJobs: 3 } })
+      .include(load, 'load-orders', { table: 'orders', failureRate: 0.2 }, { group: 'etl', maxAttempts: 5, backoff: { initialSeconds: 2 } })
+      .thenInclude(report, 'report-orders', { title: 'Orders' }, { group: 'etl' });
+
+    scheduler
+      .schedule(extract, 'extract-customers', { source: 'customers' }, every.seconds(15), { group: 'etl' })
+      .include(load, 'load-customers', { table: 'customers' }, { group: 'etl' });
+
+    scheduler.schedule(report, 'nightly-report', { title: 'Yesterday' }, cron('0 2 * * *', { timeZone: 'Europe/London' }));
   },
 });

@@ -3,6 +3,7 @@ import { WaybillError } from '../errors.ts';
 import { toStorableJson } from '../model/json.ts';
 import type { AnyWorkflow } from '../model/workflow.ts';
 import { checkExclusions } from '../time/check-exclusions.ts';
+import { refuseCyclesAmong } from '../transitions/refuse-cycles.ts';
 import { mergeGroups } from './merge-groups.ts';
 import type { Declaration } from './scheduler.ts';
 import { findScheduleMistakes, mistakesOf } from './schedules.ts';
@@ -35,6 +36,7 @@ export async function findMistakes(name: string, workflows: AnyWorkflow[], decla
     ),
     ...perManifest.flat(),
     ...mergeGroups(declarations.map(({ group }) => group)).mistakes,
+    ...findGraphMistakes(declarations),
   ];
 }
 
@@ -47,6 +49,12 @@ async function checkDeclaration({ manifest, workflow, group }: Declaration, know
   mistakesOf(() => checkExclusions(manifest.exclusions ?? [])).forEach(add);
   for (const problem of checkNumbers(manifest, group)) add(problem);
   checkGroupName(group.name).forEach(add);
+  if (manifest.misfire?.policy === 'fire_all' && !isWhole(manifest.misfire.limit, 1, 10_000)) {
+    add(`misfire.fireAll must be a whole number from 1 to 10000, got ${manifest.misfire.limit}`);
+  }
+  if ('dependsOn' in manifest.schedule && !manifest.schedule.dependsOn.length) {
+    add("it depends on nothing, so it would never run; begin its chain with 'schedule', or name its parents in 'dependsOn'");
+  }
   const stored = toStorableJson(manifest.input);
   if ('problem' in stored) add(`its input cannot be stored: ${stored.problem}`);
   else for (const problem of await checkInput(workflow, JSON.parse(stored.text))) add(problem);
@@ -77,9 +85,7 @@ function checkNumbers(
     ['group.priority', group.priority, 0, 31],
     ['group.maxActiveJobs', group.maxActiveJobs, 1, 1_000_000],
   ];
-  const broken = rules.filter(
-    ([, value, least, most]) => value !== undefined && !(Number.isInteger(value) && value >= least && value <= most),
-  );
+  const broken = rules.filter(([, value, least, most]) => value !== undefined && !isWhole(value, least, most));
   return [
     ...broken.map(([field, value, least, most]) => `${field} must be a whole number from ${least} to ${most}, got ${value}`),
     ...(backoff?.factor !== undefined && !(backoff.factor >= 1 && backoff.factor <= 100)
@@ -89,6 +95,21 @@ function checkNumbers(
       ? [`backoff.jitter must be 0 to 1, got ${backoff.jitter}`]
       : []),
   ];
+}
+
+function isWhole(value: number | undefined, least: number, most: number): boolean {
+  return value !== undefined && Number.isInteger(value) && value >= least && value <= most;
+}
+
+/** Circles among this app's manifests and groups. Parents of other apps are known only to the database, which checks again. */
+function findGraphMistakes(declarations: Declaration[]): string[] {
+  const groups = new Map(declarations.map(({ manifest }) => [manifest.externalId, manifest.group]));
+  const edges = declarations.flatMap(({ manifest: { externalId, group, schedule } }) =>
+    'dependsOn' in schedule
+      ? schedule.dependsOn.map((parent) => ({ parent, child: externalId, parentGroup: groups.get(parent) ?? parent, childGroup: group }))
+      : [],
+  );
+  return mistakesOf(() => refuseCyclesAmong(edges));
 }
 
 /** Any text will do, as far as a row can hold it. */

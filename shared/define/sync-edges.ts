@@ -14,6 +14,8 @@ interface EdgeChange {
 export interface EdgeDiff {
   changes: EdgeChange[];
   childIds: ManifestId[];
+  /** Parents from which an edge will start counting: locked, so that no success of theirs falls between the count and the edge. */
+  newParentIds: ManifestId[];
   children: { externalId: string }[];
 }
 
@@ -38,7 +40,12 @@ export async function diffEdges(db: Db, owner: string, manifests: ManifestDefini
       from (select * from declared except select * from present) appeared
     union all
     select child_id, external_id, parent_id, false from (select * from present except select * from declared) gone`);
-  return { changes, childIds: [...new Set(changes.map(({ childId }) => childId))], children: changes };
+  return {
+    changes,
+    childIds: [...new Set(changes.map(({ childId }) => childId))],
+    newParentIds: [...new Set(changes.filter(({ isNew }) => isNew).map(({ parentId }) => parentId))],
+    children: changes,
+  };
 }
 
 async function refuseUnknownParents(db: Db, declared: { child: string; parent: string }[]): Promise<void> {

@@ -2,8 +2,11 @@ import type { Db } from '../db/database.ts';
 import { sql } from '../db/sql.ts';
 import type { AppDefinition, GroupDefinition } from './definition.ts';
 
-/** Creates groups that are missing and changes what the app states about the others; a group it says nothing about stays as operators left it. */
-export async function syncGroups(db: Db, groups: GroupDefinition[]): Promise<void> {
+/**
+ * Creates groups that are missing and changes what the app states about the others; a group it says nothing about stays as operators left it.
+ * Gives the groups that were switched on: what they held must be looked at.
+ */
+export async function syncGroups(db: Db, groups: GroupDefinition[]): Promise<number[]> {
   const stated = groups.map(({ name, priority, maxActiveJobs, isEnabled }) => ({
     name,
     priority,
@@ -17,16 +20,18 @@ export async function syncGroups(db: Db, groups: GroupDefinition[]): Promise<voi
      where not exists (select from waybill.manifest_group g where g.name = d.name)
      order by d.name
         on conflict (name) do nothing`);
-  await db.query(sql`
+  const changed = await db.query<{ id: number; isSwitchedOn: boolean }>(sql`
     with target as (
       select g.id, coalesce(d.priority, g.priority) as priority, coalesce(d.max_active_jobs, g.max_active_jobs) as max_active_jobs,
-             coalesce(d.is_enabled, g.is_enabled) as is_enabled
+             coalesce(d.is_enabled, g.is_enabled) as is_enabled, coalesce(d.is_enabled, false) as is_stated_enabled
         from waybill.manifest_group g join ${columns} on d.name = g.name
     )
     update waybill.manifest_group g
        set priority = t.priority, max_active_jobs = t.max_active_jobs, is_enabled = t.is_enabled, updated_at = waybill.now()
       from target t
-     where g.id = t.id and (t.priority, t.max_active_jobs, t.is_enabled) is distinct from (g.priority, g.max_active_jobs, g.is_enabled)`);
+     where g.id = t.id and (t.priority, t.max_active_jobs, t.is_enabled) is distinct from (g.priority, g.max_active_jobs, g.is_enabled)
+    returning g.id, t.is_stated_enabled as "isSwitchedOn"`);
+  return changed.filter(({ isSwitchedOn }) => isSwitchedOn).map(({ id }) => id);
 }
 
 /** Tells the database which workflows the deployed code knows; those it no longer knows are marked, their history stays. */

@@ -6,6 +6,7 @@ import type { ManifestId } from '../model/ids.ts';
 import { markDue } from '../transitions/mark-due.ts';
 import { lockGraph, refuseCycles } from '../transitions/refuse-cycles.ts';
 import type { AppDefinition } from './definition.ts';
+import { findReleased } from './find-released.ts';
 import { findUndeclared, pruneManifests } from './prune-manifests.ts';
 import { applyEdges, diffEdges } from './sync-edges.ts';
 import { syncGroups, syncWorkflows } from './sync-groups.ts';
@@ -31,8 +32,9 @@ export function syncApp(database: Database, definition: AppDefinition, definitio
     await lockGraph(db);
     const deploymentVersion = await recordDeployment(db, owner, definitionHash);
     await refuseForeignIds(db, definition);
-    await syncGroups(db, definition.groups);
+    const enabledGroupIds = await syncGroups(db, definition.groups);
     await syncWorkflows(db, definition, deploymentVersion);
+    await lockRetiring(db, owner);
     const rows = toRows(manifests, await readNow(db));
     const created = await createManifests(db, owner, deploymentVersion, rows);
     const differing = await findChangedManifests(db, owner, rows);
@@ -44,12 +46,13 @@ export function syncApp(database: Database, definition: AppDefinition, definitio
           manifests.map(({ externalId }) => externalId),
         )
       : [];
-    await lockManifests(db, [...differing, ...edges.childIds, ...undeclared]);
+    const released = await findReleased(db, { groupIds: enabledGroupIds, parentIds: differing });
+    await lockManifests(db, [...differing, ...edges.childIds, ...edges.newParentIds, ...undeclared, ...released]);
     const changed = await changeManifests(db, owner, deploymentVersion, rows);
     await applyEdges(db, edges);
     const pruned = await pruneManifests(db, undeclared);
     if (created.length || changed.length || edges.childIds.length) await refuseCycles(db);
-    await markDue(db, [...new Set([...created.map(({ id }) => id), ...changed.map(({ id }) => id), ...edges.childIds])]);
+    await markDue(db, [...new Set([...created.map(({ id }) => id), ...changed.map(({ id }) => id), ...edges.childIds, ...released])]);
     const report = { deploymentVersion, ...summarize(created, [...changed, ...edges.children], pruned, manifests.length) };
     await db.query(sql`
       update waybill.deployment set applied_at = waybill.now(), summary = ${JSON.stringify(report)}::jsonb where version = ${deploymentVersion}`);
@@ -81,6 +84,15 @@ async function refuseForeignIds(db: Db, { name, manifests }: AppDefinition): Pro
     'foreign_manifest',
     `app '${name}' declares manifests of another owner: ${list}. Choose other ids, or remove them there first`,
   );
+}
+
+/**
+ * Takes hold of those that are on their way out, before anybody asks whether they exist: one that its last run deletes now is declared as a new one, and one
+ * that is held here stays and is revived.
+ */
+async function lockRetiring(db: Db, owner: string): Promise<void> {
+  await db.query(sql`
+    select id from waybill.manifest where owner = ${owner} and retiring_at is not null and deleted_at is null order by id for no key update`);
 }
 
 async function lockManifests(db: Db, ids: ManifestId[]): Promise<void> {

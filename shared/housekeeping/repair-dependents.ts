@@ -1,5 +1,5 @@
 import type { Database } from '../db/database.ts';
-import { isForgottenDependent } from '../db/invariants/no-dependent-is-forgotten.ts';
+import { fromForgottenDependents } from '../db/invariants/no-dependent-is-forgotten.ts';
 import { sql } from '../db/sql.ts';
 import type { ManifestId } from '../model/ids.ts';
 import { markDue } from '../transitions/mark-due.ts';
@@ -29,12 +29,10 @@ export async function repairDependents(database: Database): Promise<ManifestId[]
 function repairBatch(database: Database): Promise<ManifestId[]> {
   return database.transaction(async (db) => {
     const locked = await db.query<{ id: ManifestId }>(sql`
-      select m.id from waybill.manifest m where ${isForgottenDependent} order by m.id limit ${BATCH_SIZE} for no key update of m skip locked`);
+      select m.id ${fromForgottenDependents} order by m.id limit ${BATCH_SIZE} for no key update of m skip locked`);
     if (!locked.length) return [];
     const forgotten = await db.query<{ id: ManifestId }>(sql`
-      select m.id from waybill.manifest m
-       where m.id = any(${locked.map(({ id }) => id)}::bigint[]) and ${isForgottenDependent}
-       order by m.id limit ${BATCH_SIZE}`);
+      select m.id ${fromForgottenDependents} and m.id = any(${locked.map(({ id }) => id)}::bigint[]) order by m.id limit ${BATCH_SIZE}`);
     const ids = forgotten.map(({ id }) => id);
     await markDue(db, ids);
     return ids;

@@ -43,7 +43,7 @@ export async function changeGroup({ database, doorbell, initiator }: OperationCo
     if (after.isEnabled && !before.isEnabled) {
       const held = await db.query<{ id: ManifestId }>(sql`
         select id from waybill.manifest
-         where group_id = ${id} and deleted_at is null and schedule_type in ('dependent', 'once') and next_due_at is null
+         where group_id = ${id} and deleted_at is null and schedule_type in ('dependent', 'once')
          order by id for no key update`);
       await markDue(
         db,

@@ -123,10 +123,12 @@ async function deleteRetired(db: Db, manifestIds: ManifestId[]): Promise<void> {
   if (retired.length) await cancelEntries(db, { manifestIds: retired.map(({ id }) => id) }, 'the manifest is no longer declared');
 }
 
+/** Locked at the beginning, but for those whose edge was written since. */
 async function findDependents(db: Db, parentIds: ManifestId[]): Promise<ManifestId[]> {
   if (!parentIds.length) return [];
   const children = await db.query<{ id: ManifestId }>(sql`
-    select distinct m.id from waybill.manifest_dependency d join waybill.manifest m on m.id = d.child_id
-     where d.parent_id = any(${parentIds}::bigint[]) and m.schedule_type = 'dependent'`);
+    select m.id from waybill.manifest m
+     where m.id in (select d.child_id from waybill.manifest_dependency d where d.parent_id = any(${parentIds}::bigint[])) and m.schedule_type = 'dependent'
+     order by m.id for no key update`);
   return children.map(({ id }) => id);
 }

@@ -155,7 +155,9 @@ describe('code wins only for what it states', () => {
     expect(await group('etl')).toMatchObject({ is_enabled: true, priority: 5, max_active_jobs: 2 });
   });
 
-  it('what another transaction writes to the manifest is kept, whichever two statements of the deployment it comes between', async () => {
+  it('what another transaction writes to the manifest is kept, whichever two statements of the deployment it comes between', {
+    timeout: 120_000,
+  }, async () => {
     const advanced = new Date('2026-03-03T02:00:00Z');
     for (let index = 0, isOver = false; !isOver; index++) {
       await clear(engine);
@@ -279,7 +281,7 @@ describe('size and company', () => {
     return counter;
   }
 
-  it('5,000 manifests take as many statements as three', async () => {
+  it('5,000 manifests take as many statements as three', { timeout: 120_000 }, async () => {
     const some = (count: number, version: number) =>
       Array.from({ length: count }, (_, index) => ({ externalId: `job-${index}`, schedule: nightly, input: { version } }));
     const counts = async (count: number) => {

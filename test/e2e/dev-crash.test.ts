@@ -53,7 +53,7 @@ const readOverlaps = (databaseUrl: string) =>
          on other.manifest_id = one.manifest_id and other.id > one.id and other.created_at < coalesce(one.finished_at, 'infinity')`,
   );
 
-test('kill -9 of every process during runs loses nothing and repeats nothing but the lost attempts', { timeout: 240_000 }, async () => {
+test('kill -9 of every process during runs loses nothing and repeats nothing but the lost attempts', { timeout: 360_000 }, async () => {
   const dataDirectory = join(temporary.path, 'data');
   const ledger = join(temporary.path, 'ledger');
   const readLedger = () =>

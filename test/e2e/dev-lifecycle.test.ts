@@ -1,4 +1,5 @@
 import { existsSync, readFileSync, statSync } from 'node:fs';
+import { availableParallelism, loadavg } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import { beforeAll, expect, test } from 'vitest';
@@ -17,7 +18,7 @@ const temporary = useTemporaryDirectory();
 const local = useDev();
 const app = 'examples/etl/app.ts';
 const manifestIds = ['extract-customers', 'extract-orders', 'load-warehouse', 'minute-report', 'nightly-report'];
-const patience = { timeout: 120_000 };
+const patience = { timeout: 180_000 };
 
 let dataDirectory = '';
 let dev: DevProcess;
@@ -48,7 +49,7 @@ async function awaitFreshRun(): Promise<void> {
 beforeAll(async () => {
   dataDirectory = join(temporary.path, 'data');
   await startAgain();
-}, 120_000);
+}, 180_000);
 
 test('a start from nothing prints one ready line and says what runs, what is declared and what is due', () => {
   expect(dev.stdout.match(/^ready http:\/\/127\.0\.0\.1:\d+$/gm)).toHaveLength(1);
@@ -156,26 +157,30 @@ test('Ctrl-C during a start gives it up and ends every process', patience, async
   expect(await interrupted.listLeftBehind()).toEqual([]);
 });
 
-test('a start after one that was killed halfway ends its synthesis, keeps the history and is ready within a minute', patience, async () => {
-  const killed = await startHalfway();
-  await killed.killAlone();
-  const listSyntheses = async () => (await killed.listLeftBehind()).filter((command) => command.includes('infra/app.ts'));
-  expect(await listSyntheses()).toHaveLength(1);
-  const startedAt = performance.now();
-  dev = local.start({ app, dataDirectory });
-  await waitFor('the new start to have processes of its own', async () => (await dev.listTree()).length > 0, { seconds: 30 });
-  expect(await listSyntheses()).toEqual([]);
-  apiUrl = await dev.untilReady();
-  const seconds = (performance.now() - startedAt) / 1000;
-  console.log(`started again in ${seconds.toFixed(1)} s`);
-  // It takes seven seconds on two idle cores; tests that run beside this one take their share.
-  expect(seconds).toBeLessThan(60);
-  expect(dev.stdout).toContain('manifests  5 (0 created, 0 changed, 5 unchanged, 0 pruned)');
-  expect(await killed.listLeftBehind()).toEqual([]);
-  const history = await listExecutions(apiUrl);
-  expect(history.map(({ id }) => id)).toContain('1');
-  await awaitFreshRun();
-});
+test(
+  'a start after one that was killed halfway ends its synthesis, keeps the history and is ready within half a minute',
+  patience,
+  async () => {
+    const killed = await startHalfway();
+    await killed.killAlone();
+    const listSyntheses = async () => (await killed.listLeftBehind()).filter((command) => command.includes('infra/app.ts'));
+    expect(await listSyntheses()).toHaveLength(1);
+    const startedAt = performance.now();
+    dev = local.start({ app, dataDirectory });
+    await waitFor('the new start to have processes of its own', async () => (await dev.listTree()).length > 0, { seconds: 30 });
+    expect(await listSyntheses()).toEqual([]);
+    apiUrl = await dev.untilReady();
+    const seconds = (performance.now() - startedAt) / 1000;
+    console.log(`started again in ${seconds.toFixed(1)} s`);
+    // Seven seconds on two idle cores. When more wants to run than there are cores, everything takes that much longer.
+    expect(seconds / Math.max(loadavg()[0]! / availableParallelism(), 1)).toBeLessThan(30);
+    expect(dev.stdout).toContain('manifests  5 (0 created, 0 changed, 5 unchanged, 0 pruned)');
+    expect(await killed.listLeftBehind()).toEqual([]);
+    const history = await listExecutions(apiUrl);
+    expect(history.map(({ id }) => id)).toContain('1');
+    await awaitFreshRun();
+  },
+);
 
 test('a start after kill -9 of the supervisor alone ends the processes it left, and works', patience, async () => {
   const postmaster = Number.parseInt(readFileSync(join(dataDirectory, 'postgres/postmaster.pid'), 'utf8'), 10);

@@ -201,7 +201,7 @@ test('a Node.js that is too old is told which one is needed', patience, async ()
   expect(said).toMatch(/^waybill needs Node\.js 24 or newer, but this is v\d+\S+\. On Linux, run it through npm/);
 });
 
-test('after all of that the data directory starts', { timeout: 120_000 }, async () => {
+test('after all of that the data directory starts', { timeout: 180_000 }, async () => {
   const dev = local.start({ app: good, dataDirectory });
   await dev.untilReady();
   expect(dev.stderr).toBe('');

@@ -22,7 +22,7 @@ beforeAll(async () => {
     signal: new AbortController().signal,
     processes: { noteProcess: async () => {}, forgetProcess: () => {} },
   });
-}, 120_000);
+}, 180_000);
 
 const edited = (name: string, edit: (resources: Template['Resources']) => void) => editStack(assembly, join(temporary.path, name), edit);
 

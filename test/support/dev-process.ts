@@ -143,7 +143,7 @@ function startDev({
     },
     async untilReady() {
       const url = await waitFor('the ready line', () => /^ready (\S+)$/m.exec(printed.stdout)?.[1] ?? (hasEnded() && 'never'), {
-        seconds: 90,
+        seconds: 150,
         describe: () => printed.stdout + printed.stderr,
       });
       await (url === 'never' ? ended : sample());

@@ -16,7 +16,7 @@ export const dependenciesHaveNoCycle: Invariant = {
       select d.child_id, d.parent_id
         from waybill.manifest_dependency d join waybill.manifest p on p.id = d.parent_id and p.deleted_at is null
     ), climb (id, depth) as (
-      select distinct parent_id, 1 from edge
+      select parent_id, 1 from edge
       union
       select e.parent_id, c.depth + 1 from climb c join edge e on e.child_id = c.id where c.depth < ${STRIDE}
     ), ancestor (start_id, id) as (

@@ -9,6 +9,9 @@ export const entriesNameWhatExists: Invariant = {
   name: 'a_queued_entry_names_only_what_exists',
   kind: 'always',
   statement: sql`
+    with queued as materialized (
+      select id, group_id, manifest_id, run_id, execution_id from waybill.work_queue where status = 'queued'
+    )
     select 'entry ' || w.id as subject, 'missing: ' || w.missing as detail
       from (
         select w.id, concat_ws(', ',
@@ -21,7 +24,7 @@ export const entriesNameWhatExists: Invariant = {
                  case when w.execution_id is not null
                        and not exists (select from waybill.execution e where e.id = w.execution_id and e.state = 'waiting')
                       then 'waiting execution ' || w.execution_id end) as missing
-          from waybill.work_queue w where w.status = 'queued'
+          from queued w
       ) w
      where w.missing <> ''
      order by w.id limit 100`,

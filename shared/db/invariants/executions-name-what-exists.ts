@@ -9,6 +9,10 @@ export const executionsNameWhatExists: Invariant = {
   name: 'an_unfinished_execution_names_only_what_exists',
   kind: 'always',
   statement: sql`
+    with unfinished as materialized (
+      select id, group_id, manifest_id, work_queue_id, parent_id, root_id, run_id
+        from waybill.execution where state in ('waiting', 'pending', 'in_progress')
+    )
     select 'execution ' || e.id as subject, 'missing: ' || e.missing as detail
       from (
         select e.id, concat_ws(', ',
@@ -22,7 +26,7 @@ export const executionsNameWhatExists: Invariant = {
                       then 'parent ' || e.parent_id end,
                  case when not exists (select from waybill.execution r where r.id = e.root_id) then 'root ' || e.root_id end,
                  case when not exists (select from waybill.execution r where r.id = e.run_id) then 'run ' || e.run_id end) as missing
-          from waybill.execution e where e.state in ('waiting', 'pending', 'in_progress')
+          from unfinished e
       ) e
      where e.missing <> ''
      order by e.id limit 100`,

@@ -5,7 +5,8 @@ import type { Sql } from '../sql.ts';
  * those that hold *eventually* may be broken for as long as the next look takes, plus their grace.
  *
  * They run hourly beside production, so each starts from what is unfinished, queued or recent, which partial indexes keep small, and says
- * in its comment what it costs. None of them locks.
+ * in its comment what it costs. What it starts from is a materialized part of the statement where the final limit would otherwise tempt the planner: it
+ * expects to find a hundred rows soon, and walks the primary key of the whole history because there are none. None of them locks.
  */
 export interface Invariant {
   /** A sentence with underscores: the name under which a violation is logged and looked up in the runbook. */

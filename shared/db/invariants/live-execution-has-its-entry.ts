@@ -9,10 +9,12 @@ export const liveExecutionHasItsEntry: Invariant = {
   name: 'an_unfinished_execution_has_its_entry_in_the_matching_status',
   kind: 'always',
   statement: sql`
+    with unfinished as materialized (
+      select id, state, work_queue_id from waybill.execution where state in ('waiting', 'pending', 'in_progress') and work_queue_id is not null
+    )
     select 'execution ' || e.id as subject, format('%s, but its entry %s is %s', e.state, e.work_queue_id, coalesce(w.status::text, 'missing')) as detail
-      from waybill.execution e left join waybill.work_queue w on w.id = e.work_queue_id
-     where e.state in ('waiting', 'pending', 'in_progress') and e.work_queue_id is not null
-       and case when e.state <> 'waiting' then w.status is distinct from 'dispatched'
+      from unfinished e left join waybill.work_queue w on w.id = e.work_queue_id
+     where case when e.state <> 'waiting' then w.status is distinct from 'dispatched'
                 else not exists (select from waybill.work_queue q where q.execution_id = e.id and q.status = 'queued') end
      order by e.id limit 100`,
 };
