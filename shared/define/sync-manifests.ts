@@ -140,9 +140,9 @@ function differing(owner: string, rows: ManifestRow[]): Sql {
 }
 
 /** What {@link changeManifests} will write, so that it can be locked first, together with everything else. */
-export async function findChangedManifests(db: Db, owner: string, rows: ManifestRow[]): Promise<ManifestId[]> {
-  const found = await db.query<{ id: ManifestId }>(sql`with ${differing(owner, rows)} select target_id as id from changed`);
-  return found.map(({ id }) => id);
+export function findChangedManifests(db: Db, owner: string, rows: ManifestRow[]): Promise<{ id: ManifestId; isDisabled: boolean }[]> {
+  return db.query<{ id: ManifestId; isDisabled: boolean }>(sql`
+    with ${differing(owner, rows)} select m.id, not m.is_enabled as "isDisabled" from changed join waybill.manifest m on m.id = target_id`);
 }
 
 /** Writes only what differs. Any change ends a quarantine; when it is due is decided by markDue afterwards. */

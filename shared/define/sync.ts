@@ -46,9 +46,17 @@ export function syncApp(database: Database, definition: AppDefinition, definitio
           manifests.map(({ externalId }) => externalId),
         )
       : [];
-    const released = await findReleased(db, { groupIds: enabledGroupIds, parentIds: differing });
-    await lockManifests(db, [...differing, ...edges.childIds, ...edges.newParentIds, ...undeclared, ...released]);
+    const disabled = differing.filter(({ isDisabled }) => isDisabled).map(({ id }) => id);
+    const released = await findReleased(db, { groupIds: enabledGroupIds, parentIds: disabled });
+    const locked = new Set([...differing.map(({ id }) => id), ...edges.childIds, ...edges.newParentIds, ...undeclared, ...released]);
+    await lockManifests(db, [...locked]);
     const changed = await changeManifests(db, owner, deploymentVersion, rows);
+    released.push(
+      ...(await releaseUnforeseen(
+        db,
+        changed.map(({ id }) => id).filter((id) => !locked.has(id)),
+      )),
+    );
     await applyEdges(db, edges);
     const pruned = await pruneManifests(db, undeclared);
     if (created.length || changed.length || edges.childIds.length) await refuseCycles(db);
@@ -93,6 +101,13 @@ async function refuseForeignIds(db: Db, { name, manifests }: AppDefinition): Pro
 async function lockRetiring(db: Db, owner: string): Promise<void> {
   await db.query(sql`
     select id from waybill.manifest where owner = ${owner} and retiring_at is not null and deleted_at is null order by id for no key update`);
+}
+
+/** Somebody changed these between the comparison and the locks, and the deployment has just changed them back; they may have been disabled for that moment. */
+async function releaseUnforeseen(db: Db, parentIds: ManifestId[]): Promise<ManifestId[]> {
+  const released = await findReleased(db, { groupIds: [], parentIds });
+  await lockManifests(db, released);
+  return released;
 }
 
 async function lockManifests(db: Db, ids: ManifestId[]): Promise<void> {

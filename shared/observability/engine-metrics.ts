@@ -21,7 +21,10 @@ export interface MeasuredCycle {
 
 /** One line per cycle and one per group in it: cost follows what happened, never what is registered. */
 export function measureCycle(metrics: Metrics, cycle: MeasuredCycle, durationMs: number): void {
-  if (!cycle.isLeader) return metrics.emit({ metrics: { LockSkips: 1 } });
+  if (!cycle.isLeader) {
+    metrics.emit({ metrics: { LockSkips: 1 } });
+    return;
+  }
   metrics.emit({
     metrics: {
       CycleTime: { value: durationMs, unit: 'Milliseconds' },

@@ -6,11 +6,14 @@ import { type Doorbell, type ExecutionBell, encodeExecutionBell } from './doorbe
 
 const BATCH = 10;
 
+/** A queue that accepts and stays silent must not hold an invocation whose work is already committed. */
+const CLIENT = { useQueueUrlAsEndpoint: false, requestHandler: { connectionTimeout: 2_000, requestTimeout: 5_000 } };
+
 /**
  * Rings over SQS. A failed send is logged and never raised: by then the database has committed, so the caller's work is
  * done, and the next manager cycle finds what was not rung.
  */
-export function createSqsDoorbell(log: Logger, client = new SQSClient({ useQueueUrlAsEndpoint: false })): Doorbell {
+export function createSqsDoorbell(log: Logger, client = new SQSClient(CLIENT)): Doorbell {
   async function sendBatch(queueUrl: string, executionIds: ExecutionId[]): Promise<ExecutionId[]> {
     const Entries = executionIds.map((id) => ({ Id: String(id), MessageBody: encodeExecutionBell(id) }));
     try {

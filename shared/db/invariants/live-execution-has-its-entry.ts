@@ -2,8 +2,9 @@ import { sql } from '../sql.ts';
 import type { Invariant } from './invariant.ts';
 
 /**
- * The other direction: what is pending or running was admitted through an entry, which is dispatched; what sleeps, or
- * waits for its first turn, has an entry queued. Nested executions run under their parent's and have none, nor have steps that are not released yet. Reads what is unfinished and probes entries.
+ * The other direction: what is pending or running was admitted through an entry, which is dispatched; what sleeps, or waits for its first turn, has an
+ * entry queued. Nested executions run under their parent's and have none, nor have steps that are not released yet. Reads what is unfinished and
+ * probes entries.
  */
 export const liveExecutionHasItsEntry: Invariant = {
   name: 'an_unfinished_execution_has_its_entry_in_the_matching_status',

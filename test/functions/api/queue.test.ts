@@ -60,7 +60,7 @@ describe('GET /v1/queue', () => {
     await engine.database.query(sql`update waybill.work_queue set available_at = available_at + (id % 2) * interval '7 microseconds'`);
     const seen: Item[] = [];
     for (let cursor = ''; ; ) {
-      const { json } = await get('/v1/queue', { query: { limit: '5', cursor } });
+      const { json } = await get('/v1/queue', { query: { limit: '1', cursor } });
       seen.push(...json.items);
       if (!json.nextCursor) break;
       cursor = json.nextCursor;
