@@ -78,8 +78,11 @@ export async function startCloud(options: CloudOptions): Promise<Cloud> {
   });
   const sources: Deployment['sources'] = [];
 
+  let stopping: Promise<void> | undefined;
+  const stop = () => (stopping ??= end());
+
   /** Sources end first and runs under way may finish; what takes longer is cut short, which recovery sees as a crash. */
-  async function stop(): Promise<void> {
+  async function end(): Promise<void> {
     httpApi.update([]);
     await Promise.race([Promise.allSettled(sources.map((source) => source.stop())), wait(GRACE_MS, undefined, { ref: false })]);
     await runtime.close();

@@ -4,7 +4,7 @@ import { claimQueuedWork } from '../../shared/dispatcher/cycle.ts';
 import type { ManifestId } from '../../shared/model/ids.ts';
 import { clear, useEngine } from '../support/engine.ts';
 import { analyze, explainClaim, freezeStatistics } from './explain-claim.ts';
-import { completeExecutions, createGroup, createManifests, liveExecutions, poolOf, queueEntries } from './queue-work.ts';
+import { completeExecutions, createGroup, createManifests, type EntryToQueue, liveExecutions, poolOf, queueEntries } from './queue-work.ts';
 
 const engine = useEngine();
 const GROUPS = 40;
@@ -42,18 +42,21 @@ async function queueBesideFullGroup(): Promise<void> {
   await engine.database.query(sql`
     insert into waybill.work_queue (workflow_name, group_id, priority, origin, initiator_type)
     select 'work', ${full}, 60, 'manual', 'user' from generate_series(1, 100000)`);
+  const entries: EntryToQueue[] = [];
   for (let index = 0; index < GROUPS; index++) {
     const groupId = await createGroup(engine, `group-${index}`, { maxActiveJobs: index % 2 ? 5 : null });
     const manifestIds = await createManifests(
       engine,
       groupId,
-      Array.from({ length: 30 }, (_, job) => `job-${index}-${job}`),
+      Array.from({ length: 60 }, (_, job) => `job-${index}-${job}`),
     );
-    await queueEntries(
-      engine,
-      manifestIds.map((manifestId) => ({ groupId, manifestId, priority: index % 7 })),
-    );
+    entries.push(...manifestIds.map((manifestId, job) => ({ groupId, manifestId, ageMicroseconds: (job * 7_919) % 61 })));
   }
+  // Queued by turns, so that the entries of a group lie far apart, which makes reading all of them at once tempting.
+  await queueEntries(
+    engine,
+    entries.toSorted((a, b) => a.ageMicroseconds! - b.ageMicroseconds!),
+  );
 }
 
 /** One claim that takes from all groups and one for which there are too many. */

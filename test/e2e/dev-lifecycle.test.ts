@@ -17,7 +17,7 @@ import { waitFor } from '../support/wait-for.ts';
 const temporary = useTemporaryDirectory();
 const local = useDev();
 const app = 'examples/etl/app.ts';
-const manifestIds = ['extract-customers', 'extract-orders', 'load-warehouse', 'minute-report', 'nightly-report'];
+const manifestIds = ['extract-customers', 'extract-orders', 'load-customers', 'load-orders', 'nightly-report', 'report-orders'];
 const patience = { timeout: 180_000 };
 
 let dataDirectory = '';

@@ -92,6 +92,7 @@ async function plantDependents(world: World): Promise<void> {
   const dormant = { schedule_type: 'dormant_dependent', dependency_mode: 'all' };
   await world.entry({ manifest_id: await world.dependent([parent], dormant), origin: 'activation', initiator_type: 'execution' });
   await world.admitted({ manifest_id: await world.dependent([parent], dormant), origin: 'manual' });
+  await world.dependent([parent], dormant);
   const becameDormant = await world.dependent([parent], { ...dormant, updated_at: ago(60) });
   await world.entry({ manifest_id: becameDormant, origin: 'dependency', created_at: ago(50) });
 
