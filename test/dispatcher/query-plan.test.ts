@@ -104,6 +104,23 @@ describe('a group with 100,000 queued entries at capacity costs a claim of other
   });
 });
 
+it('reads of each of two hundred groups no more than may be taken, although reading all of a small group looks cheap', async () => {
+  await clear(engine);
+  await freezeStatistics(engine);
+  await engine.database.query(sql`insert into waybill.manifest_group (name) select 'group-' || n from generate_series(1, 200) n`);
+  await engine.database.query(sql`
+    insert into waybill.work_queue (workflow_name, group_id, priority, origin, initiator_type)
+    select 'work', g.id, (n * 31 + g.id) % 60, 'manual', 'user' from generate_series(1, 60) n, waybill.manifest_group g order by n`);
+  await analyze(engine);
+  for (const limit of [100, 500]) {
+    const { admitted, scans } = await explainClaim(engine, { pools, limit });
+    expect(admitted).toHaveLength(limit);
+    const ofQueue = scans.filter(({ relation }) => relation === 'work_queue');
+    expect(ofQueue.filter(({ type }) => /seq|bitmap/i.test(type))).toEqual([]);
+    expect(ofQueue.reduce((sum, { rowCount }) => sum + rowCount, 0)).toBeLessThan(5 * 200 + 7 * limit);
+  }
+});
+
 it('a blocked entry costs a probe of the index of what is unfinished, and no walk over the past of its manifest', async () => {
   await makeHistory();
   const groupId = await createGroup(engine, 'etl');

@@ -1,0 +1,45 @@
+import { join } from 'node:path';
+import { beforeAll, expect, test } from 'vitest';
+import { synthesize } from '../../local/dev/synthesize.ts';
+import { listExecutions } from '../support/ask-api.ts';
+import { useEmptyDatabase } from '../support/database.ts';
+import { bootStack, editStack, resourceAt } from '../support/edited-stack.ts';
+import { useTemporaryDirectory } from '../support/temporary-directory.ts';
+import { waitFor } from '../support/wait-for.ts';
+
+const temporary = useTemporaryDirectory();
+const database = useEmptyDatabase();
+let stack = '';
+
+beforeAll(async () => {
+  const assembly = join(temporary.path, 'assembly');
+  await synthesize({
+    entry: join(import.meta.dirname, 'apps/chain.ts'),
+    outputDirectory: assembly,
+    signal: new AbortController().signal,
+    processes: { noteProcess: async () => {}, forgetProcess: () => {} },
+  });
+  stack = editStack(assembly, join(temporary.path, 'edited'), (resources) => {
+    resourceAt(resources, 'AWS::Scheduler::Schedule', 'Heartbeat/Schedule').Properties!.State = 'DISABLED';
+  });
+}, 180_000);
+
+test('a chain runs to its end with the heartbeat switched off: completion drives it', { timeout: 90_000 }, async () => {
+  const booted = await bootStack(stack, database.url);
+  const done = await waitFor(
+    'the end of the chain',
+    async () => {
+      const completed = await listExecutions(booted.apiUrl, 'state=completed');
+      return completed.length === 3 ? completed : undefined;
+    },
+    { seconds: 45, describe: () => booted.logs.join('\n') },
+  );
+  const byName = new Map(done.map((execution) => [execution.manifest, execution]));
+  const hops = [
+    ['a', 'b'],
+    ['b', 'c'],
+  ].map(([parent, child]) => Date.parse(String(byName.get(child!)!.startedAt)) - Date.parse(String(byName.get(parent!)!.finishedAt)));
+  console.log(`hops of a chain on the local cloud: ${hops.join(' and ')} ms`);
+  expect(Math.min(...hops)).toBeGreaterThanOrEqual(0);
+  expect(booted.problems).toEqual([]);
+});
