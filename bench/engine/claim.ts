@@ -57,7 +57,7 @@ const blockGroup: Sql[] = [
   queueEntries('blocked', 6_000),
 ];
 
-export const SCENES: Scene[] = [
+const SCENES: Scene[] = [
   { name: '200 capped groups', prepare: [createGroups(200, 4), queueEntries('group-%', 60)] },
   { name: '… beside a full group with 100,000 queued', prepare: [createGroups(200, 4), queueEntries('group-%', 60), ...fillGroup] },
   { name: 'one group behind 10,000 blocked entries', prepare: blockGroup },

@@ -10,16 +10,24 @@ import type { Head } from './read-heads.ts';
 export async function admitEntries<Round extends { candidates: Head[] }>(
   round: Round,
   { db }: ClaimContext,
-): Promise<Round & { admitted: RingableExecution[] }> {
+): Promise<Round & { admitted: AdmittedExecution[] }> {
   const started = round.candidates.filter(({ executionId }) => executionId === null).map(({ id }) => id);
   const continued = round.candidates.filter(({ executionId }) => executionId !== null).map(({ id }) => id);
   const admitted = [...(await startExecutions(db, started)), ...(await continueExecutions(db, continued))];
   const places = new Map(round.candidates.map(({ id }, place) => [id, place]));
   admitted.sort((a, b) => places.get(a.entryId)! - places.get(b.entryId)!);
-  return { ...round, admitted: admitted.map(({ id, pool }) => ({ id, pool })) };
+  return { ...round, admitted: admitted.map(({ entryId: _, ...execution }) => execution) };
 }
 
-type Admitted = RingableExecution & { entryId: WorkQueueId };
+export interface AdmittedExecution extends RingableExecution {
+  metricGroup: string;
+  /** From the instant it was available. */
+  waitedSeconds: number;
+}
+
+type Admitted = AdmittedExecution & { entryId: WorkQueueId };
+
+const measured = sql`waybill.metric_group(w.group_id) as "metricGroup", extract(epoch from waybill.now() - w.available_at)::float8 as "waitedSeconds"`;
 
 /**
  * Inserts the executions and marks exactly their entries. A schedule's or a dependency's entry takes the input that its manifest has now, and a
@@ -55,7 +63,7 @@ async function startExecutions(db: Db, entryIds: WorkQueueId[]): Promise<Admitte
       update waybill.work_queue w set status = 'dispatched', dispatched_at = waybill.now()
         from admitted a where w.id = a.work_queue_id
     )
-    select id, pool, work_queue_id as "entryId" from admitted`);
+    select a.id, a.pool, a.work_queue_id as "entryId", ${measured} from admitted a join entry w on w.id = a.work_queue_id`);
 }
 
 /**
@@ -80,5 +88,5 @@ async function continueExecutions(db: Db, entryIds: WorkQueueId[]): Promise<Admi
       update waybill.work_queue w set status = 'dispatched', dispatched_at = waybill.now()
         from continued c where w.id = c.entry_id
     )
-    select id, pool, entry_id as "entryId" from continued`);
+    select c.id, c.pool, c.entry_id as "entryId", ${measured} from continued c join held w on w.entry_id = c.entry_id`);
 }

@@ -2,8 +2,8 @@ import { chain, type StepReport } from '../chain/chain.ts';
 import type { Database, Db } from '../db/database.ts';
 import type { Doorbell } from '../queue/doorbell.ts';
 import type { PoolSettings } from '../settings.ts';
-import { type RingableExecution, ringDoorbells } from '../transitions/ring-doorbells.ts';
-import { admitEntries } from './admit-entries.ts';
+import { ringDoorbells } from '../transitions/ring-doorbells.ts';
+import { type AdmittedExecution, admitEntries } from './admit-entries.ts';
 import { lockCapacity } from './lock-capacity.ts';
 import { lockEntries } from './lock-entries.ts';
 import { lockGroups } from './lock-groups.ts';
@@ -52,20 +52,20 @@ export async function dispatcherCycle({
   batchSize = 100,
   onStep,
 }: DispatcherDependencies) {
-  let admittedCount = 0;
+  const admissions: AdmittedExecution[] = [];
   let rungCount = 0;
   do {
     const { admitted, mayHaveMore } = await claimQueuedWork(database, { pools, limit: batchSize, onStep });
-    admittedCount += admitted.length;
+    admissions.push(...admitted);
     rungCount += (await ringDoorbells(database, doorbell, pools, admitted)).length;
     if (!mayHaveMore) break;
   } while (hasTime());
-  return { admittedCount, rungCount };
+  return { admittedCount: admissions.length, rungCount, admissions };
 }
 
 export interface Claim {
   /** In the order of their rank. */
-  admitted: RingableExecution[];
+  admitted: AdmittedExecution[];
   /** The claim was full, or left groups out whose work others may have made room for while it waited for the ones it locked. */
   mayHaveMore: boolean;
 }

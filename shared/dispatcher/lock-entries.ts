@@ -6,7 +6,8 @@ import type { Head } from './read-heads.ts';
 
 /**
  * Locks the candidates' entries and judges them again, now that their manifests are locked: between the pick and the lock a run may have begun, a dead
- * letter been written, an entry cancelled, delayed or moved to another group, whose slots this claim has not counted.
+ * letter been written, an entry cancelled, delayed or moved to another group, whose slots this claim has not counted. The group is compared outside: asked
+ * for it, the planner may come from the index of groups instead of the ids.
  */
 export async function lockEntries<Round extends { candidates: Head[] }>(round: Round, { db, pools }: ClaimContext): Promise<Round> {
   if (!round.candidates.length) return round;

@@ -57,7 +57,7 @@ async function handBack(db: Db, ids: ExecutionId[]): Promise<void> {
        order by id for no key update skip locked
     )
     update waybill.execution e
-       set state = 'pending', is_solo = true, lease_token = null, lease_expires_at = null, sent_at = null, ring_count = 0,
+       set state = 'pending', is_solo = true, lease_token = null, lease_expires_at = null, started_at = null, sent_at = null, ring_count = 0,
            running_ms = e.running_ms + (extract(epoch from waybill.now() - e.started_at) * 1000)::bigint
       from held where e.id = held.id and e.state = 'in_progress'`);
 }

@@ -235,7 +235,7 @@ describe('entries that continue an execution', () => {
     expect(await claim()).toEqual([]);
     engine.clock.advance(3_600);
     const { admitted } = await claimQueuedWork(engine.database, { pools, limit: 100 });
-    expect(admitted).toEqual([{ id: executionId, pool: 'default' }]);
+    expect(admitted).toMatchObject([{ id: executionId, pool: 'default' }]);
     expect(
       await engine.rows(sql`select state, sent_at, ring_count, available_at from waybill.execution where id = ${executionId}`),
     ).toEqual([{ state: 'pending', sent_at: null, ring_count: 0, available_at: engine.clock.now() }]);

@@ -39,10 +39,10 @@ async function expectEachExecutedOnce(count: number): Promise<void> {
   expect(executed).toEqual({ executions: count, entries: count, dispatched: count });
 }
 
-it('eight dispatchers at once never exceed a group’s capacity and execute each of 2,000 entries once', { timeout: 90_000 }, async () => {
+it('eight dispatchers at once never exceed a group’s capacity and execute each of 2,000 entries once', { timeout: 120_000 }, async () => {
   const groupId = await createGroup(engine, 'etl', { maxActiveJobs: CAP });
   await queueMany([groupId], 2_000);
-  const figures = await raceDispatchers({ engine, claim, dispatcherCount: 8, seconds: 60 });
+  const figures = await raceDispatchers({ engine, claim, dispatcherCount: 8, seconds: 90 });
   expect(figures).toMatchObject({ peak: CAP, queuedCount: 0 });
   await expectEachExecutedOnce(2_000);
 });

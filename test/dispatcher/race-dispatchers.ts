@@ -27,28 +27,27 @@ export async function raceDispatchers({ engine, claim, dispatcherCount, seconds,
   const giveUpAt = Date.now() + seconds * 1000;
   let isOver = false;
 
-  async function look(): Promise<void> {
-    const groups = await database.query<{ groupId: number; count: number }>(sql`
-      select group_id as "groupId", count(*) from waybill.execution
-       where state in ('pending', 'in_progress') and work_queue_id is not null and group_count is null group by group_id`);
+  async function look(): Promise<{ queuedCount: number; liveCount: number }> {
+    const [seen] = await database.query<{ groups: { groupId: number; count: number }[]; queuedCount: number }>(sql`
+      select coalesce(json_agg(json_build_object('groupId', e.group_id, 'count', e.count)), '[]') as groups,
+             (select count(*) from waybill.work_queue where status = 'queued') as "queuedCount"
+        from (select group_id, count(*) from waybill.execution
+               where state in ('pending', 'in_progress') and work_queue_id is not null and group_count is null group by group_id) e`);
+    const { groups, queuedCount } = seen!;
     for (const { groupId, count } of groups) figures.peakOfGroup.set(groupId, Math.max(figures.peakOfGroup.get(groupId) ?? 0, count));
-    figures.peak = Math.max(
-      figures.peak,
-      groups.reduce((sum, { count }) => sum + count, 0),
-    );
+    const liveCount = groups.reduce((sum, { count }) => sum + count, 0);
+    figures.peak = Math.max(figures.peak, liveCount);
     figures.watchedCount++;
+    return { queuedCount, liveCount };
   }
 
   async function dispatch(): Promise<void> {
     while (!isOver) {
       await claim(database);
-      await look();
+      const { queuedCount, liveCount } = await look();
+      figures.queuedCount = queuedCount;
+      isOver ||= queuedCount + liveCount === 0 || figures.peak >= stopAtPeak || Date.now() > giveUpAt;
       await endSomeRuns(database);
-      const [left] = await database.query<{ queuedCount: number; liveCount: number }>(sql`
-        select (select count(*) from waybill.work_queue where status = 'queued') as "queuedCount",
-               (select count(*) from waybill.execution where finished_at is null) as "liveCount"`);
-      figures.queuedCount = left!.queuedCount;
-      isOver ||= left!.queuedCount + left!.liveCount === 0 || figures.peak >= stopAtPeak || Date.now() > giveUpAt;
     }
   }
   async function watch(): Promise<void> {

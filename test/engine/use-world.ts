@@ -1,4 +1,4 @@
-import { beforeEach } from 'vitest';
+import { beforeAll, beforeEach } from 'vitest';
 import { sql } from '../../shared/db/sql.ts';
 import type { ManifestDefinition, ScheduleDefinition } from '../../shared/define/definition.ts';
 import type { WorkflowContext } from '../../shared/model/workflow.ts';
@@ -65,6 +65,8 @@ export interface World extends Engine {
   awaiting(externalId: string): Promise<{ id: string; reason: string; input: unknown; failed_count: number }>;
   /** One look of everybody: what is due is queued, admitted and run. */
   cycle(): Promise<EndedRun[]>;
+  /** Begins anew, for tests that repeat a scene. */
+  empty(): Promise<void>;
   /** Cycles until nothing can be done any more, moving the clock to whatever waits in the queue for a later instant. */
   drain(): Promise<void>;
 }
@@ -103,7 +105,8 @@ async function empty({ database }: Engine): Promise<void> {
   await database.query(sql`update waybill.capacity set max_active_jobs = null, is_paused = false`);
 }
 
-export function useWorld(): World {
+/** A world of each test's own, or one that all tests of a file look at. */
+export function useWorld({ isShared = false } = {}): World {
   const engine = useEngine({ startAt: START });
   const world = engine as World;
   const work = workflowNamed('work', (context, input) => world.behaviour(context, input));
@@ -113,7 +116,7 @@ export function useWorld(): World {
       values: [externalId],
     });
 
-  beforeEach(async () => {
+  world.empty = async () => {
     engine.clock.set(START);
     Object.assign(engine.doorbell, { dispatcherPokes: 0 });
     engine.doorbell.bells.length = 0;
@@ -121,7 +124,8 @@ export function useWorld(): World {
     world.behaviour = () => ({ ok: true });
     world.context = { database: engine.database, doorbell: engine.doorbell, initiator: { type: 'user', id: 'u1', name: 'Ada' } };
     await empty(engine);
-  });
+  };
+  (isShared ? beforeAll : beforeEach)(world.empty);
 
   world.at = at;
   world.manifest = async (externalId) => {

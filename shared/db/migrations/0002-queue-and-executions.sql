@@ -65,10 +65,11 @@ create unique index one_series_entry_per_occurrence on waybill.work_queue (manif
   where status = 'queued' and execution_id is null and lane = 'series' and manifest_id is not null;
 create unique index one_entry_per_scheduled_occurrence on waybill.work_queue (manifest_id, occurrence_at) where origin = 'schedule';
 create unique index one_queued_entry_per_execution on waybill.work_queue (execution_id) where status = 'queued' and execution_id is not null;
--- What a claim reads: per group, in order of rank.
-create index work_queue_claimable on waybill.work_queue (group_id, rank_at, id) where status = 'queued';
+-- What a claim reads: per group, in order of rank. The odd predicates keep this index and the one below from standing in for each other when the
+-- statistics are of a time when nothing was queued.
+create index work_queue_claimable on waybill.work_queue (group_id, rank_at, id) where status = 'queued' and group_id is not null;
 create index work_queue_queued_by_manifest on waybill.work_queue (manifest_id) where status = 'queued' and manifest_id is not null;
-create index work_queue_available on waybill.work_queue (available_at) where status = 'queued';
+create index work_queue_available on waybill.work_queue (available_at) where status = 'queued' and available_at is not null;
 create index work_queue_ended on waybill.work_queue (created_at) where status <> 'queued';
 create index work_queue_by_execution on waybill.work_queue (execution_id) where execution_id is not null;
 
