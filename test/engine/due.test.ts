@@ -78,7 +78,7 @@ describe('an interval', () => {
     world.clock.advance(10);
     await cancelEntry(world.context, String((await world.entries(job))[0]!.id));
     await world.drain();
-    expect(await world.manifest(job)).toMatchObject({ next_due_at: at('00:01:10') });
+    expect(await world.manifest(job)).toMatchObject({ next_due_at: at('00:01:10'), skip_count: 0 });
     world.clock.set(at('00:01:10'));
     await world.drain();
     expect(await world.runs(job)).toMatchObject([{ occurrence_at: at('00:01:10'), state: 'completed' }]);

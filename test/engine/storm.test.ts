@@ -46,19 +46,29 @@ const anyId = () => pick(declared)!.externalId;
 const anyGroup = () => pick(['one', 'two', 'three'])!;
 const anyRow = async (statement: ReturnType<typeof sql>) => String((await world.rows<{ id: number }>(statement))[0]?.id ?? 0);
 
+/** What would starve all others if it were done all the time is mostly a glance at the database. */
+const seldom = (deed: () => Promise<unknown>) => (randomInt(6) ? world.rows(sql`select`) : deed());
+
 const deeds: Record<string, () => Promise<unknown>> = {
   deploy: () => world.sync(redeclare()),
-  trigger: () => trigger(world.context, { externalId: anyId() }),
+  trigger: () => trigger(world.context, { externalId: pick(['fast', 'slow', 'asked', 'rest'])! }),
   'trigger with input': () =>
     trigger(world.context, { externalId: anyId(), input: { n: randomInt(9) }, delaySeconds: randomInt(2) * randomInt(30) }),
-  disable: () => disableManifest(world.context, anyId()),
+  disable: () => seldom(() => disableManifest(world.context, anyId())),
   enable: () => enableManifest(world.context, anyId()),
-  'switch a group': () => changeGroup(world.context, anyGroup(), { isEnabled: randomInt(3) > 0 }),
+  'switch a group': () => seldom(() => changeGroup(world.context, anyGroup(), { isEnabled: randomInt(4) > 0 })),
   'limit a group': () => changeGroup(world.context, anyGroup(), { maxActiveJobs: pick([3, 5, null]) }),
-  'cancel an entry': async () =>
-    cancelEntry(world.context, await anyRow(sql`select id from waybill.work_queue where status = 'queued' order by random() limit 1`)),
-  'cancel a run': async () =>
-    cancelExecution(world.context, await anyRow(sql`select id from waybill.execution where finished_at is null order by random() limit 1`)),
+  'cancel an entry': () =>
+    seldom(async () =>
+      cancelEntry(world.context, await anyRow(sql`select id from waybill.work_queue where status = 'queued' order by random() limit 1`)),
+    ),
+  'cancel a run': () =>
+    seldom(async () =>
+      cancelExecution(
+        world.context,
+        await anyRow(sql`select id from waybill.execution where finished_at is null order by random() limit 1`),
+      ),
+    ),
   'resolve a dead letter': async () => {
     const id = await anyRow(sql`select id from waybill.dead_letter where status = 'awaiting_intervention' order by random() limit 1`);
     await (randomInt(2) ? retryDeadLetter(world.context, id) : acknowledgeDeadLetter(world.context, id));
@@ -68,7 +78,7 @@ const deeds: Record<string, () => Promise<unknown>> = {
 it('everything at once, for a while: no error, no rule broken, no trigger lost, nothing forgotten', { timeout: 90_000 }, async () => {
   world.behaviour = async () => {
     await turn();
-    if (randomInt(6) === 0) throw new Error('bad luck');
+    if (randomInt(3) === 0) throw new Error('bad luck');
     return 'done';
   };
   await world.sync(declared);
@@ -87,11 +97,11 @@ it('everything at once, for a while: no error, no rule broken, no trigger lost, 
       await turn();
     }
   }
-  const execute = async () => {
+  const execute = async (): Promise<unknown> => {
     const bells = world.doorbell.bells.splice(0, 1 + randomInt(4)).map(({ executionId }) => executionId);
-    if (!bells.length) return turn();
+    if (!bells.length) return world.rows(sql`select`);
     // Some bells come twice, and at the same time.
-    await Promise.all(Array.from({ length: randomInt(5) === 0 ? 2 : 1 }, () => world.execute(bells)));
+    return Promise.all(Array.from({ length: randomInt(5) === 0 ? 2 : 1 }, () => world.execute(bells)));
   };
   const audit = () => world.database.transaction((db) => checkInvariants(db, { kinds: ['always'] }));
   const passTime = async () => {
@@ -107,7 +117,8 @@ it('everything at once, for a while: no error, no rule broken, no trigger lost, 
     keepDoing('pass time', passTime),
   ]);
   expect(errors).toEqual([]);
-  for (const name of [...Object.keys(deeds), 'manage', 'dispatch', 'execute']) expect(counts[name], name).toBeGreaterThan(2);
+  for (const name of [...Object.keys(deeds), 'manage', 'dispatch', 'execute']) expect(counts[name], name).toBeGreaterThan(0);
+  expect((await world.rows(sql`select from waybill.execution where state = 'completed'`)).length).toBeGreaterThan(20);
 
   // Calm: everything is declared and switched on, every dead letter put aside, and the workflow does its work.
   world.behaviour = () => 'done';
