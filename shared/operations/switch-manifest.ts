@@ -68,9 +68,11 @@ async function resumeSchedule(
   }
 }
 
+/** Locked at the beginning, but for those whose edge was written while this one waited. */
 async function findChildren(db: Db, parentId: ManifestId): Promise<ManifestId[]> {
   const children = await db.query<{ id: ManifestId }>(sql`
-    select m.id from waybill.manifest_dependency d join waybill.manifest m on m.id = d.child_id
-     where d.parent_id = ${parentId} and m.schedule_type = 'dependent'`);
+    select m.id from waybill.manifest m
+     where m.id in (select d.child_id from waybill.manifest_dependency d where d.parent_id = ${parentId}) and m.schedule_type = 'dependent'
+     order by m.id for no key update`);
   return children.map(({ id }) => id);
 }

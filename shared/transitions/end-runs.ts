@@ -27,7 +27,7 @@ export interface EndedRun extends Omit<FinishedExecution, 'isFinal' | 'counts'> 
  */
 export async function endRuns(db: Db, outcomes: Outcome[]): Promise<EndedRun[]> {
   if (!outcomes.length) return [];
-  await lockManifests(db, outcomes);
+  const locked = await lockManifests(db, outcomes);
   const finished = await finishExecutions(db, outcomes);
   if (!finished.length) return [];
   const ofManifests = finished.filter(
@@ -44,8 +44,16 @@ export async function endRuns(db: Db, outcomes: Outcome[]): Promise<EndedRun[]> 
   await queueRetries(db, retried);
   await writeDeadLetters(db, exhausted);
   const manifestIds = [...new Set(ofManifests.map(({ manifestId }) => manifestId))];
-  await reanchorIntervals(db, manifestIds);
-  await deleteRetired(db, manifestIds);
+  const those = (is: (manifest: LockedManifest) => boolean) =>
+    manifestIds.filter((id) => locked.some((manifest) => manifest.id === id && is(manifest)));
+  await reanchorIntervals(
+    db,
+    those(({ isAnchoredAtCompletion }) => isAnchoredAtCompletion),
+  );
+  await deleteRetired(
+    db,
+    those(({ isRetiring }) => isRetiring),
+  );
   const succeeded = over.filter(({ state }) => state !== 'cancelled').map(({ manifestId }) => manifestId);
   const due = await markDue(db, [...manifestIds, ...(await findDependents(db, succeeded))]);
   const wakesManager = due.length > 0 || retried.length > 0;
@@ -56,14 +64,21 @@ export async function endRuns(db: Db, outcomes: Outcome[]): Promise<EndedRun[]> 
   }));
 }
 
+/** What the rows say of themselves is what they say now: the lock gives the latest version, only subqueries would be older. */
+interface LockedManifest {
+  id: ManifestId;
+  isAnchoredAtCompletion: boolean;
+  isRetiring: boolean;
+}
+
 /** The children of a run that may succeed are locked along with its own manifest: they will be marked due. */
-async function lockManifests(db: Db, outcomes: Outcome[]): Promise<void> {
+function lockManifests(db: Db, outcomes: Outcome[]): Promise<LockedManifest[]> {
   const ids = outcomes.map(({ executionId }) => executionId);
   const succeeding = outcomes
     .filter(({ state }) => state === 'completed' || state === 'completed_with_warnings')
     .map(({ executionId }) => executionId);
-  await db.query(sql`
-    select id from waybill.manifest
+  return db.query<LockedManifest>(sql`
+    select id, anchor is not distinct from 'completion' as "isAnchoredAtCompletion", retiring_at is not null as "isRetiring" from waybill.manifest
      where id in (
        select manifest_id from waybill.execution where id = any(${ids}::bigint[]) and manifest_id is not null
        union
@@ -116,6 +131,7 @@ async function cancelRetries(
 
 /** A manifest that is no longer declared goes with its last run; no further attempt of it is made. */
 async function deleteRetired(db: Db, manifestIds: ManifestId[]): Promise<void> {
+  if (!manifestIds.length) return;
   const retired = await db.query<{ id: ManifestId }>(sql`
     update waybill.manifest set deleted_at = waybill.now(), next_due_at = null
      where id = any(${manifestIds}::bigint[]) and retiring_at is not null and deleted_at is null

@@ -54,7 +54,9 @@ export function finishExecutions(db: Db, outcomes: Outcome[]): Promise<FinishedE
         failure_code text, failure_message text, failure_stack text, failure_step text, is_final boolean)
     ), held as (
       select e.id from waybill.execution e join outcome o on o.id = e.id
-       where case when o.is_unclaimed then e.state in ('waiting', 'pending')
+       -- The ids once more: the planner takes a recordset for a hundred rows and would rather scan the table.
+       where e.id = any(${outcomes.map(({ executionId }) => executionId)}::bigint[])
+         and case when o.is_unclaimed then e.state in ('waiting', 'pending')
                   when o.lease_token is null then e.state = 'in_progress' and e.lease_expires_at < waybill.now()
                   else e.state = 'in_progress' and e.lease_token = o.lease_token end
        order by e.id for no key update of e

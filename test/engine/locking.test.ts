@@ -8,7 +8,7 @@ import { type Decision, determineJobsToQueue } from '../../shared/manager/determ
 import { loadManifests } from '../../shared/manager/load-manifests.ts';
 import type { ExecutionId } from '../../shared/model/ids.ts';
 import { runWorkflow } from '../../shared/operations/run-workflow.ts';
-import { disableManifest } from '../../shared/operations/switch-manifest.ts';
+import { disableManifest, enableManifest } from '../../shared/operations/switch-manifest.ts';
 import { trigger } from '../../shared/operations/trigger.ts';
 import { endRuns } from '../../shared/transitions/end-runs.ts';
 import { pools } from '../support/engine.ts';
@@ -261,5 +261,49 @@ describe('a deployment loses nothing, whichever two of its statements something 
       expect((await world.runs('child')).length, `before statement ${index}`).toBe(is_enabled ? 1 : 0);
       return scene;
     });
+  });
+});
+
+describe('a switch', () => {
+  it('of a parent to which an edge was just written copes with whoever disables the new child, whichever two statements that comes between', async () => {
+    for (let index = 1, isOver = false; !isOver; index++) {
+      await world.empty();
+      await world.sync([
+        { externalId: 'parent', schedule: none },
+        { externalId: 'child', schedule: none },
+      ]);
+      await disableManifest(world.context, 'parent');
+      // The deployment holds the parent until the switch waits for it: the switch has then already chosen the children that it locks.
+      let enabling: Promise<void> | undefined;
+      let disabling: Promise<void> | undefined;
+      const disabled = Promise.withResolvers<void>();
+      const database = beforeStatement(world.database, index, async () => {
+        const isReady = Promise.withResolvers<void>();
+        const paused = beforeCommit(world.database, async () => {
+          isReady.resolve();
+          await disabled.promise;
+        });
+        disabling = disableManifest({ ...world.context, database: paused }, 'child');
+        await settlesOrWaits(world.database, isReady.promise);
+      });
+      const real = world.database;
+      world.database = beforeCommit(real, async () => {
+        world.clock.advance(1);
+        enabling = enableManifest({ ...world.context, database }, 'parent');
+        await settlesOrWaits(real, enabling);
+      });
+      await world.sync(family).finally(() => {
+        world.database = real;
+      });
+      await settlesOrWaits(world.database, enabling!);
+      disabled.resolve();
+      await enabling;
+      await disabling;
+      isOver = !database.hasInterrupted();
+      expect(await world.manifest('parent'), `before statement ${index}`).toMatchObject({ is_enabled: true });
+      expect(await world.manifest('child'), `before statement ${index}`).toMatchObject(
+        isOver ? {} : { is_enabled: false, next_due_at: null },
+      );
+    }
   });
 });

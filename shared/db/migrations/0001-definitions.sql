@@ -146,13 +146,13 @@ create table waybill.manifest (
 create unique index manifest_external_id_is_unique on waybill.manifest (external_id) where deleted_at is null;
 -- The index of the system: a cycle's cost follows what is due, never what is registered.
 create index manifest_due on waybill.manifest (next_due_at, id) where next_due_at is not null;
+-- Each tick writes its manifest, and with it every index of this table that holds the row: there are no more of them than the engine reads.
 create index manifest_exhausted on waybill.manifest (id) where failed_count >= max_attempts and deleted_at is null;
 create index manifest_by_group on waybill.manifest (group_id) where deleted_at is null;
-create index manifest_by_workflow on waybill.manifest (workflow_name) where deleted_at is null;
 create index manifest_by_owner on waybill.manifest (owner, external_id) where deleted_at is null;
 create index manifest_deleted on waybill.manifest (deleted_at) where deleted_at is not null;
 create index manifest_retiring on waybill.manifest (id) where retiring_at is not null and deleted_at is null;
-create index manifest_expecting on waybill.manifest (last_successful_run) where expect_within_seconds is not null and deleted_at is null;
+create index manifest_expecting on waybill.manifest (id) where expect_within_seconds is not null and deleted_at is null;
 
 create table waybill.manifest_dependency (
   child_id               bigint not null references waybill.manifest on delete cascade,
