@@ -53,7 +53,7 @@ beforeAll(async () => {
 
 test('a start from nothing prints one ready line and says what runs, what is declared and what is due', () => {
   expect(dev.stdout.match(/^ready http:\/\/127\.0\.0\.1:\d+$/gm)).toHaveLength(1);
-  expect(dev.stdout).toContain('manifests  5 (5 created, 0 changed, 0 unchanged, 0 pruned)');
+  expect(dev.stdout).toContain('manifests  6 (6 created, 0 changed, 0 unchanged, 0 pruned)');
   for (const id of manifestIds) expect(dev.stdout).toContain(`  + ${id}\n`);
   expect(dev.stdout).toMatch(
     /^functions {2}Jobs\/Migrate, Jobs\/Sync, Jobs\/Pool-default\/Executor, Jobs\/Manager, Jobs\/Dispatcher, Jobs\/Housekeeping, Jobs\/Api$/m,
@@ -174,7 +174,7 @@ test(
     console.log(`started again in ${seconds.toFixed(1)} s`);
     // Seven seconds on two idle cores. When more wants to run than there are cores, everything takes that much longer.
     expect(seconds / Math.max(loadavg()[0]! / availableParallelism(), 1)).toBeLessThan(30);
-    expect(dev.stdout).toContain('manifests  5 (0 created, 0 changed, 5 unchanged, 0 pruned)');
+    expect(dev.stdout).toContain('manifests  6 (0 created, 0 changed, 6 unchanged, 0 pruned)');
     expect(await killed.listLeftBehind()).toEqual([]);
     const history = await listExecutions(apiUrl);
     expect(history.map(({ id }) => id)).toContain('1');
