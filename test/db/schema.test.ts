@@ -8,7 +8,7 @@ const committed = join(import.meta.dirname, '../../shared/db/schema.txt');
 
 it('the migrations make exactly the schema that shared/db/schema.txt describes', async () => {
   const dump = await dumpSchema(server.pool);
-  await expect(dump, 'after a new migration, run `npx vitest run test/db/schema.test.ts -u` and read what changed').toMatchFileSnapshot(
+  await expect(dump, 'after a new migration, run `npm test -- test/db/schema.test.ts -u` and read what changed').toMatchFileSnapshot(
     committed,
   );
 });
