@@ -38,7 +38,7 @@ async function startExecutions(db: Db, entryIds: WorkQueueId[]): Promise<Admitte
   return db.query<Admitted>(sql`
     with entry as materialized (
       select nextval('waybill.execution_id_seq') as new_id, w.*, ${resolvedPool} as resolved_pool,
-             case when w.origin in ('schedule', 'dependency') and w.attempt = 1 then coalesce(m.input, w.input) else w.input end as admitted_input,
+             case when w.origin in ('schedule', 'dependency') and w.attempt = 1 and not w.is_input_given then coalesce(m.input, w.input) else w.input end as admitted_input,
              case when m.schedule_type = 'dependent' and w.attempt = 1
                   then (select coalesce(jsonb_object_agg(d.parent_id, p.success_count), '{}')
                           from waybill.manifest_dependency d join waybill.manifest p on p.id = d.parent_id where d.child_id = m.id)

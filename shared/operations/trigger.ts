@@ -87,7 +87,11 @@ async function placeWithInput(db: Db, manifest: LockedManifest, waiting: Waiting
   if (!fresh) return queue(db, manifest, { ...placement, lane: 'fresh' });
   const [same] = await db.query<{ isSame: boolean }>(sql`
     select input = ${JSON.stringify(placement.input)}::jsonb as "isSame" from waybill.work_queue where id = ${fresh.id}`);
-  if (same?.isSame) return (await bringForward(db, [fresh], 0))!;
+  if (same?.isSame) {
+    // From now on somebody asked for exactly this input: a deployment before admission must not replace it.
+    await db.query(sql`update waybill.work_queue set is_input_given = true where id = ${fresh.id}`);
+    return (await bringForward(db, [fresh], 0))!;
+  }
   throw alreadyQueued(manifest, fresh.id);
 }
 

@@ -74,6 +74,15 @@ describe('a fresh entry waits', () => {
     expect(await ran()).toEqual([{ own: true }]);
   });
 
+  it('with the input of the tick that waits: that one runs with it, also when a deployment changes the manifest’s before it is admitted', async () => {
+    await world.sync([{ externalId: job, schedule: everyMinute, input: { own: true } }]);
+    await world.manage();
+    expect(await ask({ input: { own: true } })).toMatchObject({ outcome: 'already_queued' });
+    await world.sync([{ externalId: job, schedule: everyMinute, input: { own: 'changed' } }]);
+    await world.dispatch();
+    expect((await world.runs(job)).map(({ input }) => input)).toEqual([{ own: true }]);
+  });
+
   it('with the same input: repeating it finds what it queued', async () => {
     const { queueEntryId } = await ask({ input: { asked: true } });
     expect(await ask({ input: { asked: true } })).toMatchObject({ outcome: 'already_queued', queueEntryId });
