@@ -58,7 +58,7 @@ test('a start from nothing prints one ready line and says what runs, what is dec
   expect(dev.stdout).toMatch(
     /^functions {2}Jobs\/Migrate, Jobs\/Sync, Jobs\/Pool-default\/Executor, Jobs\/Manager, Jobs\/Dispatcher, Jobs\/Housekeeping, Jobs\/Api$/m,
   );
-  expect(dev.stdout).toMatch(/^next due {3}\S+ in \d+ s, \S+ in \d+ s, \S+ in \d+ s$/m);
+  expect(dev.stdout).toMatch(/^next due {3}\S+ in \d+ (s|min|h), \S+ in \d+ (s|min|h), \S+ in \d+ (s|min|h)$/m);
   expect(dev.stdout).not.toMatch(/^not (run|checked)/m);
   expect(dev.stderr).toBe('');
 });
