@@ -1,4 +1,5 @@
 import type { Db } from '../db/database.ts';
+import { metricGroup } from '../db/queries/metric-group.ts';
 import { sql } from '../db/sql.ts';
 import type { WorkQueueId } from '../model/ids.ts';
 import type { RingableExecution } from '../transitions/ring-doorbells.ts';
@@ -27,7 +28,7 @@ export interface AdmittedExecution extends RingableExecution {
 
 type Admitted = AdmittedExecution & { entryId: WorkQueueId };
 
-const measured = sql`waybill.metric_group(w.group_id) as "metricGroup", extract(epoch from waybill.now() - w.available_at)::float8 as "waitedSeconds"`;
+const measured = sql`${metricGroup} as "metricGroup", extract(epoch from waybill.now() - w.available_at)::float8 as "waitedSeconds"`;
 
 /**
  * Inserts the executions and marks exactly their entries. A schedule's or a dependency's entry takes the input that its manifest has now, and a
@@ -63,7 +64,7 @@ async function startExecutions(db: Db, entryIds: WorkQueueId[]): Promise<Admitte
       update waybill.work_queue w set status = 'dispatched', dispatched_at = waybill.now()
         from admitted a where w.id = a.work_queue_id
     )
-    select a.id, a.pool, a.work_queue_id as "entryId", ${measured} from admitted a join entry w on w.id = a.work_queue_id`);
+    select a.id, a.pool, a.work_queue_id as "entryId", ${measured} from admitted a join entry w on w.id = a.work_queue_id join waybill.manifest_group g on g.id = w.group_id`);
 }
 
 /**
@@ -88,5 +89,5 @@ async function continueExecutions(db: Db, entryIds: WorkQueueId[]): Promise<Admi
       update waybill.work_queue w set status = 'dispatched', dispatched_at = waybill.now()
         from continued c where w.id = c.entry_id
     )
-    select c.id, c.pool, c.entry_id as "entryId", ${measured} from continued c join held w on w.entry_id = c.entry_id`);
+    select c.id, c.pool, c.entry_id as "entryId", ${measured} from continued c join held w on w.entry_id = c.entry_id join waybill.manifest_group g on g.id = w.group_id`);
 }

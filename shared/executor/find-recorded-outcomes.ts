@@ -1,4 +1,5 @@
 import type { Db } from '../db/database.ts';
+import { metricGroup } from '../db/queries/metric-group.ts';
 import { sql } from '../db/sql.ts';
 import type { EndedRun, Outcome } from '../transitions/end-runs.ts';
 
@@ -17,14 +18,14 @@ export async function findRecordedOutcomes(db: Db, outcomes: Outcome[]): Promise
     select e.id as "executionId", e.run_id as "runId", e.manifest_id as "manifestId", e.workflow_name as "workflowName", e.state, e.attempt,
            e.failure_code as "failureCode", e.failure_message as "failureMessage", e.running_ms as "runningMs", e.parent_id is not null as "isChild",
            (select m.external_id from waybill.manifest m where m.id = e.manifest_id) as "externalId",
-           waybill.metric_group(e.group_id) as "metricGroup",
+           ${metricGroup} as "metricGroup",
            true as "wakesManager",
            case when e.state <> 'failed' then null
                 when exists (select from waybill.dead_letter d where d.execution_id = e.id) then 'dead_letter'
                 when exists (select from waybill.work_queue w
                               where w.group_id = e.group_id and w.status = 'queued' and w.run_id = e.run_id and w.attempt = e.attempt + 1) then 'retry'
            end as next
-      from waybill.execution e
+      from waybill.execution e join waybill.manifest_group g on g.id = e.group_id
       join jsonb_to_recordset(${JSON.stringify(sought)}::jsonb) as o (id bigint, lease_token uuid, failure_code text)
         on o.id = e.id and o.lease_token = e.lease_token and o.failure_code is not distinct from e.failure_code
      where e.finished_at is not null`);

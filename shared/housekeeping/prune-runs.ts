@@ -1,4 +1,5 @@
 import type { Db } from '../db/database.ts';
+import { isInTree, isOfRun } from '../db/queries/of-run.ts';
 import { type Sql, sql } from '../db/sql.ts';
 
 /** How far a walk over ended runs has come. The instant is Postgres's own text: a JavaScript date would cut its microseconds off. */
@@ -47,8 +48,8 @@ async function measureRemovableRuns(db: Db, cutoff: Sql, runIds: number[]): Prom
   const runs = await db.query<{ runId: number; executionCount: number }>(sql`
     select run.id as "runId", count(*) as "executionCount"
       from unnest(${runIds}::bigint[]) run (id)
-      join waybill.execution root on root.run_id = run.id and root.parent_id is null
-      join waybill.execution e on e.root_id = root.id
+      join waybill.execution root on ${isOfRun(sql`root`, sql`run.id`)} and root.parent_id is null
+      join waybill.execution e on ${isInTree(sql`e`, sql`root.id`)}
      where not exists (select from waybill.work_queue w where w.run_id = run.id and w.status = 'queued')
        and not exists (select from waybill.dead_letter d where d.run_id = run.id and d.status = 'awaiting_intervention')
      group by run.id
@@ -74,8 +75,10 @@ function takeRuns(ended: EndedAttempt[], sizes: Map<number, number>, limit: numb
 async function removeRuns(db: Db, runIds: number[]): Promise<number> {
   if (!runIds.length) return 0;
   const rows = await db.query<{ id: number }>(sql`
-    select e.id from waybill.execution root join waybill.execution e on e.root_id = root.id
-     where root.run_id = any(${runIds}::bigint[]) and root.parent_id is null`);
+    select e.id
+      from unnest(${runIds}::bigint[]) run (id)
+      join waybill.execution root on ${isOfRun(sql`root`, sql`run.id`)} and root.parent_id is null
+      join waybill.execution e on ${isInTree(sql`e`, sql`root.id`)}`);
   const ids = rows.map(({ id }) => id);
   await db.query(sql`delete from waybill.execution_log where execution_id = any(${ids}::bigint[])`);
   await db.query(sql`delete from waybill.execution_step where execution_id = any(${ids}::bigint[])`);

@@ -1,15 +1,12 @@
 import type { Db } from '../db/database.ts';
 import { type Sql, sql } from '../db/sql.ts';
-import type { ManifestId } from '../model/ids.ts';
 import type { Advance, SkipDecision } from './determine-jobs-to-queue.ts';
 
-/** Gives the manifests that were still where the decision saw them: timed ones by their occurrence, dependents by the instant they were marked. */
-export async function advanceSchedules(db: Db, rows: Advance[]): Promise<ManifestId[]> {
-  if (!rows.length) return [];
-  const advanced = await db.query<{ id: ManifestId }>(sql`
-    update waybill.manifest m set next_occurrence_at = d.next_occurrence_at, next_due_at = ${nextDueAt} from ${recordset(rows)} where ${isUnmoved}
-    returning m.id`);
-  return advanced.map(({ id }) => id);
+/** Moves schedules on that were looked at too early. */
+export async function advanceSchedules(db: Db, rows: Advance[]): Promise<void> {
+  if (!rows.length) return;
+  await db.query(sql`
+    update waybill.manifest m set next_occurrence_at = d.next_occurrence_at, next_due_at = ${nextDueAt} from ${recordset(rows)} where ${isUnmoved}`);
 }
 
 /** Skips advance in the same way, and say why. */
@@ -22,12 +19,14 @@ export async function recordSkips(db: Db, rows: SkipDecision[]): Promise<void> {
       from ${recordset(rows)} where ${isUnmoved}`);
 }
 
-const nextDueAt = sql`case when not d.is_held then d.next_occurrence_at + waybill.jitter(m.id, d.next_occurrence_at, m.jitter_seconds) end`;
+export const nextDueAt = sql`case when not d.is_held then d.next_occurrence_at + waybill.jitter(m.id, d.next_occurrence_at, m.jitter_seconds) end`;
 
-const isUnmoved = sql`m.id = d.manifest_id and case when m.schedule_type = 'dependent' then m.next_due_at = d.seen_due_at
+/** Still where the decision saw it: a timed one by its occurrence, a dependent by the instant at which it was marked. */
+export const isUnmoved = sql`m.id = d.manifest_id and case when m.schedule_type = 'dependent' then m.next_due_at = d.seen_due_at
                                                     else m.next_occurrence_at is not distinct from d.seen_occurrence_at end`;
 
-function recordset(rows: (Advance & { reason?: string })[]): Sql {
+/** The decisions as a relation `d`. */
+export function recordset(rows: (Advance & { reason?: string })[]): Sql {
   return sql`unnest(${rows.map((row) => row.manifestId)}::bigint[], ${rows.map((row) => row.seenOccurrenceAt)}::timestamptz[],
                     ${rows.map((row) => row.seenDueAt)}::timestamptz[], ${rows.map((row) => row.nextOccurrenceAt)}::timestamptz[],
                     ${rows.map((row) => row.isHeld)}::boolean[], ${rows.map((row) => row.reason ?? null)}::waybill.skip_reason[])

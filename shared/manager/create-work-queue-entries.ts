@@ -8,10 +8,10 @@ import { reanchorIntervals } from '../transitions/reanchor-intervals.ts';
 import { advanceSchedules, recordSkips } from './advance-schedules.ts';
 import type { CycleContext } from './cycle.ts';
 import type { Decision, Quarantine, QueueDecision } from './determine-jobs-to-queue.ts';
-import { insertEntries } from './insert-entries.ts';
+import { type Queued, queueOccurrences } from './queue-occurrences.ts';
 
 /**
- * Writes the decision. The schedule is advanced first, conditionally on what was seen, and only what this returns is queued: of two managers that decided the
+ * Writes the decision. The schedule is advanced first, conditionally on what was seen, and only what this moves is queued: of two managers that decided the
  * same, one advances.
  */
 export async function createWorkQueueEntries<Round extends { decision: Decision }>(
@@ -21,31 +21,27 @@ export async function createWorkQueueEntries<Round extends { decision: Decision 
   const { queue, skipped, postponed, quarantined } = round.decision;
   await advanceSchedules(db, postponed);
   await recordSkips(db, skipped);
-  const advanced = new Set(await advanceSchedules(db, queue));
-  const won = queue.filter(({ manifestId }) => advanced.has(manifestId));
-  const broughtForward = await bringForward(db, won);
-  const { queued, refused } = await insertOrQuarantine(
-    db,
-    won.filter(({ manifestId }) => !broughtForward.has(manifestId)),
-  );
+  const broughtForward = await bringForward(db, queue);
+  const decided = queue.map((row) => (broughtForward.has(row.manifestId) ? { ...row, occurrences: [] } : row));
+  const { queued, refused } = await queueOrQuarantine(db, decided);
   await quarantine(db, [...quarantined, ...refused]);
-  const isRefused = new Set(refused.map(({ manifestId }) => manifestId));
-  const entriesOf = Map.groupBy(queued, (id) => id);
-  const taken = won.filter(
-    ({ manifestId, occurrences }) =>
-      !broughtForward.has(manifestId) && !isRefused.has(manifestId) && (entriesOf.get(manifestId)?.length ?? 0) < occurrences.length,
-  );
+  const entryCounts = new Map(queued.map(({ manifestId, entryCount }) => [manifestId, entryCount]));
+  const taken = decided.filter(({ manifestId, occurrences }) => (entryCounts.get(manifestId) ?? occurrences.length) < occurrences.length);
   await recordTaken(
     db,
     taken.map(({ manifestId }) => manifestId),
   );
   const decision = { ...round.decision, quarantined: [...quarantined, ...refused] };
-  return { ...round, decision, queuedCount: entriesOf.size + broughtForward.size };
+  const queuedCount = queued.filter(({ manifestId, entryCount }) => entryCount > 0 || broughtForward.has(manifestId)).length;
+  return { ...round, decision, queuedCount };
 }
 
-/** A delayed trigger without input takes the occurrence that came before it. One that went meanwhile leaves its place to a new entry. */
-async function bringForward(db: Db, won: QueueDecision[]): Promise<Set<ManifestId>> {
-  const rows = won.filter((row) => row.bringForward !== null);
+/**
+ * A delayed trigger without input takes the occurrence that came before it. One that went meanwhile leaves its place to a new entry. Another manager that decided the same
+ * brings it forward to the same, so this need not wait for the schedule to be advanced.
+ */
+async function bringForward(db: Db, queue: QueueDecision[]): Promise<Set<ManifestId>> {
+  const rows = queue.filter((row) => row.bringForward !== null);
   if (!rows.length) return new Set();
   const moved = await db.query<{ manifestId: ManifestId }>(sql`
     update waybill.work_queue w
@@ -58,9 +54,8 @@ async function bringForward(db: Db, won: QueueDecision[]): Promise<Set<ManifestI
   return new Set(moved.map(({ manifestId }) => manifestId));
 }
 
-interface Inserted {
-  /** The manifest of each entry. */
-  queued: ManifestId[];
+interface Outcome {
+  queued: Queued[];
   refused: Quarantine[];
 }
 
@@ -68,11 +63,11 @@ interface Inserted {
  * One set, whatever its size. If the set raises, it is halved under savepoints until the culprit stands alone: that one is quarantined, the others
  * are queued, and one bad manifest never stops a cycle.
  */
-async function insertOrQuarantine(db: Db, rows: QueueDecision[]): Promise<Inserted> {
+async function queueOrQuarantine(db: Db, rows: QueueDecision[]): Promise<Outcome> {
   if (!rows.length) return { queued: [], refused: [] };
   await db.query(sql`savepoint entries`);
   try {
-    const queued = await insertEntries(db, rows);
+    const queued = await queueOccurrences(db, rows);
     await db.query(sql`release savepoint entries`);
     return { queued, refused: [] };
   } catch (error) {
@@ -81,8 +76,8 @@ async function insertOrQuarantine(db: Db, rows: QueueDecision[]): Promise<Insert
     const [{ manifestId, seenOccurrenceAt }, ...others] = rows as [QueueDecision];
     if (!others.length) return { queued: [], refused: [{ manifestId, seenOccurrenceAt, error: messageOf(error) }] };
     const middle = Math.ceil(rows.length / 2);
-    const first = await insertOrQuarantine(db, rows.slice(0, middle));
-    const second = await insertOrQuarantine(db, rows.slice(middle));
+    const first = await queueOrQuarantine(db, rows.slice(0, middle));
+    const second = await queueOrQuarantine(db, rows.slice(middle));
     return { queued: [...first.queued, ...second.queued], refused: [...first.refused, ...second.refused] };
   }
 }
@@ -100,7 +95,7 @@ async function recordTaken(db: Db, ids: ManifestId[]): Promise<void> {
   await markDue(db, ids);
 }
 
-/** The schedule was advanced before the insert; it goes back, so that a once keeps its instant and the others what they were due for. */
+/** The occurrence that could not be queued stays: a once keeps its instant, and the others what they were due for. */
 async function quarantine(db: Db, rows: Quarantine[]): Promise<void> {
   if (!rows.length) return;
   await db.query(sql`

@@ -19,7 +19,8 @@ import { tryLeadership } from './try-leadership.ts';
 /**
  * The manager decides what is due and writes it to the work queue. Each round is one short transaction under leadership:
  * runs whose executor died are ended, due manifests are loaded and judged, and what should run is queued. Rounds follow
- * until nothing due is left or the time is used up.
+ * until nothing due is left or the time is used up; while each is full, two run side by side, on rows that they lock for themselves, and the last one runs alone,
+ * so that it plans the next wake for what all of them have written.
  *
  * Killed before a commit, a round has not happened. Killed after it, the entries are there and the bells are missing; the
  * next cycle finds queued entries and quiet executions by looking, so it rings as if nothing had been.
@@ -67,8 +68,11 @@ export interface CycleFigures {
   lateness: { group: string; seconds: number }[];
 }
 
+/** Rounds side by side while there is a backlog: as many as the connections of a function's pool. One alone leaves half of a small server idle. */
+const MOST_ROUNDS = 2;
+
 /** One manager cycle. A cycle that finds another in charge leaves at once. */
-export async function managerCycle({ database, doorbell, pools, hasTime = () => true, batchSize = 500, onStep }: ManagerDependencies) {
+export async function managerCycle({ database, doorbell, pools, hasTime = () => true, batchSize = 1000, onStep }: ManagerDependencies) {
   const figures: CycleFigures = {
     isLeader: false,
     recoveredCount: 0,
@@ -81,23 +85,17 @@ export async function managerCycle({ database, doorbell, pools, hasTime = () => 
     lateness: [],
   };
   let planned: PlannedWake | undefined;
+  let roundCount = 1;
   do {
-    const round = await database.transaction(async (db) => {
-      if (!(await tryLeadership(db))) return undefined;
-      const now = await readNow(db);
-      return { now, ...(await managerRound({}, { db, now, batchSize }, onStep)) };
-    });
-    if (!round) return figures;
+    const places = Array.from({ length: roundCount }, (_, place) => place);
+    const rounds = (await Promise.all(places.map((place) => runRound(database, { place, batchSize, onStep })))).filter((round) => !!round);
+    if (!rounds.length) return figures;
     figures.isLeader = true;
-    figures.recoveredCount += round.recovered.length;
-    figures.recovered.push(...round.recovered);
-    figures.lateness.push(...measureLateness(round));
-    figures.dueCount += round.manifests.length;
-    figures.queuedCount += round.queuedCount;
-    figures.skippedCount += round.decision.skipped.length;
-    figures.quarantinedCount += round.decision.quarantined.length;
-    planned = round.planned;
-    if (round.manifests.length < batchSize) break;
+    for (const round of rounds) addRound(figures, round);
+    planned = rounds.at(-1)?.planned;
+    const isFull = rounds.every(({ manifests }) => manifests.length === batchSize);
+    if (!isFull && roundCount === 1) break;
+    roundCount = isFull ? MOST_ROUNDS : 1;
   } while (hasTime());
 
   const quiet = await findQuietBells(database);
@@ -108,6 +106,30 @@ export async function managerCycle({ database, doorbell, pools, hasTime = () => 
     await confirmArmedWake(database, planned.wake);
   }
   return figures;
+}
+
+/** One round under the leadership of its place; nothing, when another manager has it. */
+function runRound(
+  database: Database,
+  { place, batchSize, onStep }: { place: number } & Pick<ManagerDependencies, 'onStep'> & { batchSize: number },
+) {
+  return database.transaction(async (db) => {
+    if (!(await tryLeadership(db, place))) return undefined;
+    const now = await readNow(db);
+    return { now, ...(await managerRound({}, { db, now, batchSize }, onStep)) };
+  });
+}
+
+type Round = NonNullable<Awaited<ReturnType<typeof runRound>>>;
+
+function addRound(figures: CycleFigures, round: Round): void {
+  figures.recoveredCount += round.recovered.length;
+  figures.recovered.push(...round.recovered);
+  figures.lateness.push(...measureLateness(round));
+  figures.dueCount += round.manifests.length;
+  figures.queuedCount += round.queuedCount;
+  figures.skippedCount += round.decision.skipped.length;
+  figures.quarantinedCount += round.decision.quarantined.length;
 }
 
 function measureLateness({

@@ -1,3 +1,4 @@
+import { metricGroup } from '../db/queries/metric-group.ts';
 import { sql } from '../db/sql.ts';
 import type { ManifestId } from '../model/ids.ts';
 import type { ManifestView } from '../model/manifest.ts';
@@ -23,7 +24,7 @@ export async function loadManifests(
            m.time_zone as "timeZone", m.interval_seconds as "intervalSeconds", m.anchor, m.misfire_policy as "misfirePolicy",
            m.misfire_threshold_seconds as "misfireThresholdSeconds", m.misfire_limit as "misfireLimit", m.exclusions,
            m.dependency_mode as "dependencyMode", m.next_occurrence_at as "nextOccurrenceAt", m.next_due_at as "nextDueAt",
-           m.failed_count as "failedCount", g.is_enabled as "groupEnabled", waybill.metric_group(g.id) as "metricGroup", coalesce(edge.parents, '[]') as parents,
+           m.failed_count as "failedCount", g.is_enabled as "groupEnabled", ${metricGroup} as "metricGroup", coalesce(edge.parents, '[]') as parents,
            exists (select from waybill.dead_letter d
                     where d.manifest_id = m.id and d.manifest_id is not null and d.status = 'awaiting_intervention') as "hasAwaitingDeadLetter",
            coalesce(queued.is_now, false) as "hasQueuedWork", queued.delayed_id as "delayedEntryId",
@@ -41,7 +42,7 @@ export async function loadManifests(
         select bool_or(w.lane = 'retry' or w.available_at <= waybill.now()) as is_now,
                max(w.id) filter (where w.lane = 'fresh' and w.available_at > waybill.now()) as delayed_id
           from waybill.work_queue w
-         where w.manifest_id = m.id and w.manifest_id is not null and w.status = 'queued' and w.lane <> 'series' and w.execution_id is null
+         where w.manifest_id = m.id and w.manifest_id is not null and w.status = 'queued' and w.lane in ('fresh', 'retry') and w.execution_id is null
       ) queued on true
      where m.id = any(${locked.map(({ id }) => id)}::bigint[]) and m.next_due_at <= waybill.now()
      order by m.next_due_at, m.id`);

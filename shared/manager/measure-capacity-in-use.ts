@@ -1,4 +1,5 @@
 import type { Db } from '../db/database.ts';
+import { metricGroup } from '../db/queries/metric-group.ts';
 import { sql } from '../db/sql.ts';
 
 export interface CapacityInUse {
@@ -15,7 +16,7 @@ export function measureCapacityInUse(db: Db): Promise<CapacityInUse[]> {
        where e.state in ('pending', 'in_progress') and e.work_queue_id is not null and e.group_count is null and e.group_id is not null
        group by e.group_id
     )
-    select waybill.metric_group(g.id) as "metricGroup", sum(l.live_count)::int as "liveCount",
+    select ${metricGroup} as "metricGroup", sum(l.live_count)::int as "liveCount",
            case when count(*) = 1 then max(g.max_active_jobs) end as "maxActiveJobs"
       from live l join waybill.manifest_group g on g.id = l.group_id
      group by 1 order by 1 limit 31`);

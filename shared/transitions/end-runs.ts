@@ -6,12 +6,12 @@ import { consumeSuccesses } from './consume-successes.ts';
 import { type FinishedExecution, finishExecutions, type Outcome } from './finish-executions.ts';
 import { markDue } from './mark-due.ts';
 import { queueRetries } from './queue-retries.ts';
-import { reanchorIntervals } from './reanchor-intervals.ts';
+import { type SettledManifest, settleManifests } from './settle-manifests.ts';
 import { writeDeadLetters } from './write-dead-letters.ts';
 
 export type { Failure, FinalState, Outcome } from './finish-executions.ts';
 
-export interface EndedRun extends Omit<FinishedExecution, 'isFinal' | 'counts'> {
+export interface EndedRun extends Omit<FinishedExecution, 'isFinal' | 'isLastAttempt' | 'counts'> {
   /** What follows: a retry was queued, a dead letter was written, or nothing. */
   next: 'retry' | 'dead_letter' | null;
   /** Whether this outcome, or one recorded with it, gave the manager something to do. */
@@ -33,42 +33,43 @@ export async function endRuns(db: Db, outcomes: Outcome[]): Promise<EndedRun[]> 
   const ofManifests = finished.filter(
     (run): run is FinishedExecution & { manifestId: ManifestId } => run.manifestId !== null && !run.isChild,
   );
-  const over = ofManifests.filter(({ state }) => state !== 'failed');
-  await countSuccesses(db, over);
-  await consumeSuccesses(db, over);
-  const { retried, exhausted } = await countFailures(
-    db,
-    finished.filter(({ isChild }) => !isChild),
+  const settled = new Map(
+    (
+      await settleManifests(
+        db,
+        ofManifests.map(({ executionId }) => executionId),
+      )
+    ).map((row) => [row.id, row]),
   );
+  const over = ofManifests.filter(({ state }) => state !== 'failed');
+  await consumeSuccesses(db, over);
+  const failed = finished.filter(({ state, isChild }) => state === 'failed' && !isChild);
+  const isExhausted = ({ isFinal, manifestId, isLastAttempt }: FinishedExecution) =>
+    isFinal || (manifestId === null ? isLastAttempt : (settled.get(manifestId)?.isExhausted ?? isLastAttempt));
+  const exhausted = failed.filter(isExhausted).map(({ executionId }) => executionId);
+  const retried = failed.map(({ executionId }) => executionId).filter((id) => !exhausted.includes(id));
   await cancelRetries(db, ofManifests, exhausted);
   await queueRetries(db, retried);
   await writeDeadLetters(db, exhausted);
-  const manifestIds = [...new Set(ofManifests.map(({ manifestId }) => manifestId))];
-  const those = (is: (manifest: LockedManifest) => boolean) =>
-    manifestIds.filter((id) => locked.some((manifest) => manifest.id === id && is(manifest)));
-  await reanchorIntervals(
+  await cancelEntriesOfRetired(db, [...settled.values()]);
+  const succeeded = over.filter(({ state, manifestId }) => state !== 'cancelled' && settled.get(manifestId)?.hasDependents);
+  const children = await findDependents(
     db,
-    those(({ isAnchoredAtCompletion }) => isAnchoredAtCompletion),
+    succeeded.map(({ manifestId }) => manifestId),
   );
-  await deleteRetired(
-    db,
-    those(({ isRetiring }) => isRetiring),
-  );
-  const succeeded = over.filter(({ state }) => state !== 'cancelled').map(({ manifestId }) => manifestId);
-  const due = await markDue(db, [...manifestIds, ...(await findDependents(db, succeeded))]);
-  const wakesManager = due.length > 0 || retried.length > 0;
-  return finished.map(({ isFinal: _, counts: __, ...run }) => ({
+  const due = await markDue(db, children);
+  const wakesManager = due.length > 0 || retried.length > 0 || locked.some((manifest) => becameDue(manifest, settled.get(manifest.id)));
+  return finished.map(({ isFinal: _, isLastAttempt: __, counts: ___, ...run }) => ({
     ...run,
     wakesManager,
     next: retried.includes(run.executionId) ? 'retry' : exhausted.includes(run.executionId) ? 'dead_letter' : null,
   }));
 }
 
-/** What the rows say of themselves is what they say now: the lock gives the latest version, only subqueries would be older. */
 interface LockedManifest {
   id: ManifestId;
-  isAnchoredAtCompletion: boolean;
-  isRetiring: boolean;
+  /** What the row says of itself is what it says now: the lock gives the latest version, only subqueries would be older. */
+  nextDueAt: Date | null;
 }
 
 /** The children of a run that may succeed are locked along with its own manifest: they will be marked due. */
@@ -78,7 +79,7 @@ function lockManifests(db: Db, outcomes: Outcome[]): Promise<LockedManifest[]> {
     .filter(({ state }) => state === 'completed' || state === 'completed_with_warnings')
     .map(({ executionId }) => executionId);
   return db.query<LockedManifest>(sql`
-    select id, anchor is not distinct from 'completion' as "isAnchoredAtCompletion", retiring_at is not null as "isRetiring" from waybill.manifest
+    select id, next_due_at as "nextDueAt" from waybill.manifest
      where id in (
        select manifest_id from waybill.execution where id = any(${ids}::bigint[]) and manifest_id is not null
        union
@@ -87,36 +88,8 @@ function lockManifests(db: Db, outcomes: Outcome[]): Promise<LockedManifest[]> {
      order by id for no key update`);
 }
 
-async function countSuccesses(db: Db, over: { executionId: ExecutionId }[]): Promise<void> {
-  if (!over.length) return;
-  await db.query(sql`
-    update waybill.manifest m
-       set failed_count = 0,
-           success_count = m.success_count + case when e.state = 'cancelled' then 0 else 1 end,
-           last_successful_run = case when e.state = 'cancelled' then m.last_successful_run else e.finished_at end,
-           last_success_started_at = case when e.state = 'cancelled' then m.last_success_started_at else e.started_at end
-      from waybill.execution e
-     where e.id = any(${over.map(({ executionId }) => executionId)}::bigint[]) and m.id = e.manifest_id`);
-}
-
-/** A manifest's failures are counted on the manifest, those of an ad-hoc run by its attempts. */
-async function countFailures(db: Db, finished: FinishedExecution[]): Promise<{ retried: ExecutionId[]; exhausted: ExecutionId[] }> {
-  const failed = finished.filter(({ state }) => state === 'failed');
-  if (!failed.length) return { retried: [], exhausted: [] };
-  const ids = failed.map(({ executionId }) => executionId);
-  const judged = await db.query<{ id: ExecutionId; isExhausted: boolean }>(sql`
-    with counted as (
-      update waybill.manifest m set failed_count = m.failed_count + 1
-        from waybill.execution e
-       where e.id = any(${ids}::bigint[]) and m.id = e.manifest_id
-      returning e.id, m.failed_count >= m.max_attempts as is_exhausted
-    )
-    select e.id, coalesce(c.is_exhausted, e.attempt >= e.max_attempts) as "isExhausted"
-      from waybill.execution e left join counted c on c.id = e.id
-     where e.id = any(${ids}::bigint[])`);
-  const final = new Set(failed.filter(({ isFinal }) => isFinal).map(({ executionId }) => executionId));
-  const exhausted = judged.filter(({ id, isExhausted }) => isExhausted || final.has(id)).map(({ id }) => id);
-  return { exhausted, retried: judged.map(({ id }) => id).filter((id) => !exhausted.includes(id)) };
+function becameDue({ nextDueAt }: LockedManifest, settled: SettledManifest | undefined): boolean {
+  return settled?.nextDueAt != null && settled.nextDueAt.getTime() !== nextDueAt?.getTime();
 }
 
 /** A manifest that is handed to a person has no retry waiting. */
@@ -129,14 +102,10 @@ async function cancelRetries(
   if (manifestIds.length) await cancelEntries(db, { manifestIds, lane: 'retry' }, 'the manifest was dead-lettered');
 }
 
-/** A manifest that is no longer declared goes with its last run; no further attempt of it is made. */
-async function deleteRetired(db: Db, manifestIds: ManifestId[]): Promise<void> {
-  if (!manifestIds.length) return;
-  const retired = await db.query<{ id: ManifestId }>(sql`
-    update waybill.manifest set deleted_at = waybill.now(), next_due_at = null
-     where id = any(${manifestIds}::bigint[]) and retiring_at is not null and deleted_at is null
-    returning id`);
-  if (retired.length) await cancelEntries(db, { manifestIds: retired.map(({ id }) => id) }, 'the manifest is no longer declared');
+/** A manifest that is no longer declared is not tried again. */
+async function cancelEntriesOfRetired(db: Db, settled: SettledManifest[]): Promise<void> {
+  const manifestIds = settled.filter(({ isRetired }) => isRetired).map(({ id }) => id);
+  if (manifestIds.length) await cancelEntries(db, { manifestIds }, 'the manifest is no longer declared');
 }
 
 /** Locked at the beginning, but for those whose edge was written since. */

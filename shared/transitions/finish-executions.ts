@@ -1,4 +1,5 @@
 import type { Db } from '../db/database.ts';
+import { metricGroup } from '../db/queries/metric-group.ts';
 import { sql } from '../db/sql.ts';
 import type { ExecutionId, ManifestId } from '../model/ids.ts';
 
@@ -38,6 +39,8 @@ export interface FinishedExecution {
   failureMessage: string | null;
   runningMs: number;
   isChild: boolean;
+  /** Whether the run's own attempts are used up; those of a manifest are counted on the manifest. */
+  isLastAttempt: boolean;
   isFinal: boolean;
   counts: Record<string, number>;
 }
@@ -53,7 +56,8 @@ export function finishExecutions(db: Db, outcomes: Outcome[]): Promise<FinishedE
         id bigint, lease_token uuid, is_unclaimed boolean, state waybill.execution_state, output jsonb, running_ms bigint,
         failure_code text, failure_message text, failure_stack text, failure_step text, is_final boolean)
     ), held as (
-      select e.id from waybill.execution e join outcome o on o.id = e.id
+      select e.id, ${metricGroup} as metric_group
+        from waybill.execution e join outcome o on o.id = e.id join waybill.manifest_group g on g.id = e.group_id
        -- The ids once more: the planner takes a recordset for a hundred rows and would rather scan the table.
        where e.id = any(${outcomes.map(({ executionId }) => executionId)}::bigint[])
          and case when o.is_unclaimed then e.state in ('waiting', 'pending')
@@ -70,9 +74,9 @@ export function finishExecutions(db: Db, outcomes: Outcome[]): Promise<FinishedE
      where e.id = o.id and e.finished_at is null
     returning e.id as "executionId", e.run_id as "runId", e.manifest_id as "manifestId", e.workflow_name as "workflowName", e.state,
               e.attempt, e.failure_code as "failureCode", e.failure_message as "failureMessage", e.running_ms as "runningMs",
-              e.parent_id is not null as "isChild", e.consumed_counts as counts,
+              e.parent_id is not null as "isChild", e.attempt >= e.max_attempts as "isLastAttempt", e.consumed_counts as counts,
               (select m.external_id from waybill.manifest m where m.id = e.manifest_id) as "externalId",
-              waybill.metric_group(e.group_id) as "metricGroup",
+              held.metric_group as "metricGroup",
               coalesce(o.is_final, false) as "isFinal"`);
 }
 

@@ -1,12 +1,12 @@
 import type { Db } from '../db/database.ts';
-import { sql } from '../db/sql.ts';
+import { type Sql, sql } from '../db/sql.ts';
 import type { ManifestId } from '../model/ids.ts';
 
 /** What `next_due_at` becomes, by what the row `m` says of itself: evaluated anew if the update had to wait for somebody, which a subquery would not be. */
-const dueAt = sql`case
+export const dueAt = (nextOccurrenceAt: Sql) => sql`case
   when not m.is_enabled or m.deleted_at is not null or m.retiring_at is not null or m.quarantine_error is not null then null
   when m.schedule_type in ('cron', 'interval', 'once')
-    then m.next_occurrence_at + waybill.jitter(m.id, m.next_occurrence_at, m.jitter_seconds)
+    then ${nextOccurrenceAt} + waybill.jitter(m.id, ${nextOccurrenceAt}, m.jitter_seconds)
   when m.schedule_type = 'dependent' then waybill.now()
 end`;
 
@@ -19,8 +19,8 @@ end`;
 export async function markDue(db: Db, manifestIds: ManifestId[]): Promise<ManifestId[]> {
   if (!manifestIds.length) return [];
   const marked = await db.query<{ id: ManifestId; isDue: boolean }>(sql`
-    update waybill.manifest m set next_due_at = ${dueAt}
-     where m.id = any(${manifestIds}::bigint[]) and m.next_due_at is distinct from ${dueAt}
+    update waybill.manifest m set next_due_at = ${dueAt(sql`m.next_occurrence_at`)}
+     where m.id = any(${manifestIds}::bigint[]) and m.next_due_at is distinct from ${dueAt(sql`m.next_occurrence_at`)}
     returning m.id, m.next_due_at is not null as "isDue"`);
   return marked.filter(({ isDue }) => isDue).map(({ id }) => id);
 }

@@ -7,6 +7,7 @@ import type { ManifestId } from '../model/ids.ts';
  * came about, `onlyResting` lets it count from here, without moving one that is waiting for its next occurrence.
  */
 export async function reanchorIntervals(db: Db, manifestIds: ManifestId[], { onlyResting = false } = {}): Promise<void> {
+  if (!manifestIds.length) return;
   await db.query(sql`
     update waybill.manifest set next_occurrence_at = waybill.now() + make_interval(secs => interval_seconds)
      where id = any(${manifestIds}::bigint[]) and schedule_type = 'interval' and anchor = 'completion'

@@ -1,3 +1,4 @@
+import { isOfRun } from '../queries/of-run.ts';
 import { sql } from '../sql.ts';
 import type { Invariant } from './invariant.ts';
 
@@ -14,7 +15,7 @@ export const attemptsAreConsecutive: Invariant = {
         select distinct run_id from waybill.execution
          where state in ('waiting', 'pending', 'in_progress') and parent_id is null and group_count is null and (attempt > 1 or run_id <> id)
       ) r
-      join waybill.execution a on a.run_id = r.run_id and a.parent_id is null
+      join waybill.execution a on ${isOfRun(sql`a`, sql`r.run_id`)} and a.parent_id is null
      group by r.run_id having max(a.attempt) <> count(*) or count(distinct a.attempt) <> count(*)
      order by r.run_id limit 100`,
 };

@@ -1,3 +1,4 @@
+import { isOfRun } from '../queries/of-run.ts';
 import { sql } from '../sql.ts';
 import type { Invariant } from './invariant.ts';
 
@@ -20,7 +21,7 @@ export const oneQueuedRetryPerRun: Invariant = {
       ) w
      cross join lateral (
        select max(x.attempt) as attempt, bool_or(x.finished_at is null) as is_unfinished
-         from waybill.execution x where x.run_id = w.run_id and x.parent_id is null
+         from waybill.execution x where ${isOfRun(sql`x`, sql`w.run_id`)} and x.parent_id is null
      ) e
      where w.retry_count > 1 or (w.attempt > 1 and (e.attempt is distinct from w.attempt - 1 or e.is_unfinished))
      order by w.run_id limit 100`,

@@ -1,6 +1,7 @@
 import type { Db } from '../database.ts';
 import { sql } from '../sql.ts';
 import { type ExecutionRow, type ExecutionState, executionColumns } from './execution-columns.ts';
+import { isOfRun } from './of-run.ts';
 
 export interface StepRow {
   name: string;
@@ -60,7 +61,7 @@ export async function selectExecution(db: Db, id: string): Promise<ExecutionDeta
       select coalesce(json_agg(${relatedExecution} order by r.attempt, r.id), '[]') as attempts
       from (
         select * from waybill.execution a
-        where a.run_id = e.run_id and a.parent_id is not distinct from e.parent_id
+        where ${isOfRun(sql`a`, sql`e.run_id`)} and a.parent_id is not distinct from e.parent_id
           and (a.id = e.id or e.parent_id is null or (a.group_index = e.group_index and a.position = e.position))
         order by a.id desc limit 100
       ) r
