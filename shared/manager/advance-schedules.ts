@@ -1,3 +1,4 @@
+import { arrayOf } from '../db/array-of.ts';
 import type { Db } from '../db/database.ts';
 import { type Sql, sql } from '../db/sql.ts';
 import type { Advance, SkipDecision } from './determine-jobs-to-queue.ts';
@@ -27,8 +28,8 @@ export const isUnmoved = sql`m.id = d.manifest_id and case when m.schedule_type 
 
 /** The decisions as a relation `d`. */
 export function recordset(rows: (Advance & { reason?: string })[]): Sql {
-  return sql`unnest(${rows.map((row) => row.manifestId)}::bigint[], ${rows.map((row) => row.seenOccurrenceAt)}::timestamptz[],
-                    ${rows.map((row) => row.seenDueAt)}::timestamptz[], ${rows.map((row) => row.nextOccurrenceAt)}::timestamptz[],
-                    ${rows.map((row) => row.isHeld)}::boolean[], ${rows.map((row) => row.reason ?? null)}::waybill.skip_reason[])
+  return sql`unnest(${arrayOf(rows.map((row) => row.manifestId))}::bigint[], ${arrayOf(rows.map((row) => row.seenOccurrenceAt))}::timestamptz[],
+                    ${arrayOf(rows.map((row) => row.seenDueAt))}::timestamptz[], ${arrayOf(rows.map((row) => row.nextOccurrenceAt))}::timestamptz[],
+                    ${arrayOf(rows.map((row) => row.isHeld))}::boolean[], ${rows.map((row) => row.reason ?? null)}::waybill.skip_reason[])
              d (manifest_id, seen_occurrence_at, seen_due_at, next_occurrence_at, is_held, reason)`;
 }

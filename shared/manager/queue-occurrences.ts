@@ -1,3 +1,4 @@
+import { arrayOf } from '../db/array-of.ts';
 import type { Db } from '../db/database.ts';
 import { sql } from '../db/sql.ts';
 import type { ManifestId } from '../model/ids.ts';
@@ -37,8 +38,8 @@ export function queueOccurrences(db: Db, decisions: QueueDecision[]): Promise<Qu
              m.max_attempts, m.timeout_seconds, m.backoff_initial_seconds, m.backoff_factor, m.backoff_max_seconds, m.backoff_jitter,
              e.consumed_counts, (case when m.schedule_type = 'dependent' then 'dependency' else 'schedule' end)::waybill.initiator_type, m.id::text,
              m.external_id
-        from unnest(${entries.map((entry) => entry.manifestId)}::bigint[], ${entries.map((entry) => entry.lane)}::waybill.work_queue_lane[],
-                    ${entries.map((entry) => entry.occurrenceAt)}::timestamptz[], ${entries.map((entry) => entry.consumedCounts)}::jsonb[])
+        from unnest(${arrayOf(entries.map((entry) => entry.manifestId))}::bigint[], ${entries.map((entry) => entry.lane)}::waybill.work_queue_lane[],
+                    ${arrayOf(entries.map((entry) => entry.occurrenceAt))}::timestamptz[], ${entries.map((entry) => entry.consumedCounts)}::jsonb[])
              e (manifest_id, lane, occurrence_at, consumed_counts)
         join advanced m on m.id = e.manifest_id
        order by m.id, e.occurrence_at

@@ -22,7 +22,7 @@ export interface GroupRow {
 
 /**
  * Groups by name, each with what it has in use. Live is counted as the dispatcher counts slots: pending or in progress, with an entry, not a plan. The page is cut
- * first, so only its groups are counted, each from a partial index over what is unfinished. No rows mean that nothing matches.
+ * first, so only its groups are counted: live and queued from partial indexes over what is unfinished, manifests in one pass over all of them. No rows mean that nothing matches.
  */
 export async function selectGroups(db: Db, filter: SelectGroups): Promise<RowPage<GroupRow>> {
   const { name = null, after = null, limit } = filter;
@@ -33,13 +33,16 @@ export async function selectGroups(db: Db, filter: SelectGroups): Promise<RowPag
        where (${name}::text is null or g.name = ${name}) and (${after}::text is null or g.name > ${after})
        order by g.name
        limit ${limit + 1}
+    ), counted as (
+      select m.group_id, count(*) as manifest_count from waybill.manifest m
+       where m.group_id in (select id from found) and m.deleted_at is null group by m.group_id
     )
     select g.name, g.priority, g.max_active_jobs, g.is_enabled, count(*) over () as found_count,
       (select count(*) from waybill.execution e
         where e.group_id = g.id and e.state in ('pending', 'in_progress') and e.work_queue_id is not null and e.group_count is null) as live_count,
       (select count(*) from waybill.work_queue w where w.group_id = g.id and w.status = 'queued') as queued_count,
-      (select count(*) from waybill.manifest m where m.group_id = g.id and m.deleted_at is null) as manifest_count
-    from found g
+      coalesce(c.manifest_count, 0) as manifest_count
+    from found g left join counted c on c.group_id = g.id
     order by g.name`);
   return toRowPage(rows, limit);
 }
