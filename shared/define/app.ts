@@ -1,4 +1,5 @@
 import type { AnyWorkflow } from '../model/workflow.ts';
+import { statedGroups, toManifest } from './declaration.ts';
 import type { AppDefinition } from './definition.ts';
 import { describeInput } from './describe-input.ts';
 import { findMistakes, InvalidAppError } from './find-mistakes.ts';
@@ -9,6 +10,7 @@ export interface AppOptions {
   /** Owns its manifests: a deployment changes and prunes only what belongs to this name. */
   name: string;
   workflows: AnyWorkflow[];
+  /** Declares its manifests; it is called at synth, and may be asynchronous. */
   manifests(scheduler: Scheduler): void;
 }
 
@@ -24,18 +26,19 @@ export interface App {
 export function app({ name, workflows, manifests }: AppOptions): App {
   return {
     name,
-    workflows: new Map(workflows.map((workflow) => [workflow.name, workflow])),
+    // One that is missing, as in a circle of imports, is a mistake that is reported with the others.
+    workflows: new Map(workflows.map((workflow) => [workflow?.name, workflow])),
     async toDefinition() {
       const scheduler = new Scheduler();
-      manifests(scheduler);
-      const { declarations } = scheduler;
-      const mistakes = await findMistakes(name, workflows, declarations);
-      if (mistakes.length) throw new InvalidAppError(name, mistakes);
+      await manifests(scheduler);
+      const { declarations, batches, mistakes } = scheduler;
+      const found = await findMistakes({ name, workflows, declarations, batches, mistakes });
+      if (found.length) throw new InvalidAppError(name, found);
       return {
         name,
         workflows: workflows.map((workflow) => ({ name: workflow.name, pool: workflow.pool, ...describeInput(workflow) })),
-        groups: mergeGroups(declarations.map(({ group }) => group)).groups,
-        manifests: declarations.map(({ manifest }) => manifest),
+        groups: mergeGroups(declarations.flatMap(statedGroups)).groups,
+        manifests: declarations.map(toManifest),
       };
     },
   };

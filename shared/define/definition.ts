@@ -1,9 +1,13 @@
 import type { Exclusion } from '../time/exclusion.ts';
 
+/** A schedule that repeats: what `every` and `cron` make. */
+export type TimedSchedule =
+  | { type: 'cron'; expression: string; timeZone: string }
+  | { type: 'interval'; intervalSeconds: number; anchor: 'occurrence' | 'completion' };
+
 /** A schedule as the app states it. */
 export type ScheduleDefinition =
-  | { type: 'cron'; expression: string; timeZone: string }
-  | { type: 'interval'; intervalSeconds: number; anchor: 'occurrence' | 'completion' }
+  | TimedSchedule
   /** An ISO 8601 instant. */
   | { type: 'once'; runAt: string }
   /** Runs after its parents, by external id, have succeeded; a dormant one only when a running parent activates it. */
@@ -26,10 +30,27 @@ export interface GroupDefinition {
   isEnabled?: boolean;
 }
 
+/** A step of a plan as data. Nobody but code changes a step, so what is not stated has its default. */
+export interface PlanStepDefinition {
+  name: string;
+  workflow: string;
+  input: unknown;
+  group: string;
+  pool?: string;
+  /** Whether the plan goes on, with a warning, when this step fails. */
+  continueOnFailure?: boolean;
+  timeoutSeconds?: number;
+  maxAttempts?: number;
+  isEnabled?: boolean;
+}
+
 /** A manifest as data. A field that the app does not state is absent, so that an operator's setting survives a deployment. */
 export interface ManifestDefinition {
   externalId: string;
-  workflow: string;
+  /** Null for a plan, which has steps instead. */
+  workflow: string | null;
+  /** Of a plan: its groups in the order in which they run, and in each what runs side by side. */
+  steps?: PlanStepDefinition[][];
   input: unknown;
   group: string;
   schedule: ScheduleDefinition;
@@ -44,6 +65,11 @@ export interface ManifestDefinition {
   misfireThresholdSeconds?: number;
   jitterSeconds?: number;
   exclusions?: Exclusion[];
+}
+
+/** A manifest that runs one workflow. */
+export interface JobDefinition extends ManifestDefinition {
+  workflow: string;
 }
 
 export interface WorkflowDefinition {

@@ -1,15 +1,17 @@
-import type { StandardSchemaV1 } from '@standard-schema/spec';
 import { WaybillError } from '../errors.ts';
-import { toStorableJson } from '../model/json.ts';
 import type { AnyWorkflow } from '../model/workflow.ts';
-import { checkExclusions } from '../time/check-exclusions.ts';
-import { refuseCyclesAmong } from '../transitions/refuse-cycles.ts';
+import { type AnyDeclaration, statedGroups } from './declaration.ts';
+import { findBatchMistakes } from './find-batch-mistakes.ts';
+import { findGraphMistakes } from './find-graph-mistakes.ts';
+import { findInputMistakes } from './find-input-mistakes.ts';
+import { findGroupMistakes, findManifestMistakes, isName, NAME_RULE } from './find-manifest-mistakes.ts';
+import { findParentMistakes } from './find-parent-mistakes.ts';
+import { findPlanMistakes } from './find-plan-mistakes.ts';
+import { findUnusable, findWorkflowMistakes, isRunnable } from './find-workflow-mistakes.ts';
+import { findRepeated, listProblems, type Problem } from './list-problems.ts';
 import { mergeGroups } from './merge-groups.ts';
-import type { Declaration } from './scheduler.ts';
-import { findScheduleMistakes, mistakesOf } from './schedules.ts';
-
-const NAME = /^[A-Za-z0-9][A-Za-z0-9._:-]{0,199}$/;
-const NAME_RULE = "must be 1 to 200 characters, letters, digits and '._:-', beginning with a letter or digit";
+import type { Scheduler } from './scheduler.ts';
+import { show } from './show.ts';
 
 /** Everything that is wrong with an app, in one error: nobody should deploy five times to learn of five mistakes. */
 export class InvalidAppError extends WaybillError {
@@ -23,101 +25,39 @@ export class InvalidAppError extends WaybillError {
   }
 }
 
+/** What an app has said, before anything is judged. */
+export interface Heard extends Pick<Scheduler, 'declarations' | 'batches' | 'mistakes'> {
+  name: string;
+  workflows: AnyWorkflow[];
+}
+
 /** Checks what the compiler cannot. Each mistake names the manifest, the field, what was received and what is allowed. */
-export async function findMistakes(name: string, workflows: AnyWorkflow[], declarations: Declaration[]): Promise<string[]> {
-  const known = new Set(workflows.map((workflow) => workflow.name));
-  const perManifest = await Promise.all(declarations.map((declaration) => checkDeclaration(declaration, known)));
+export async function findMistakes({ name, workflows, declarations, batches, mistakes }: Heard): Promise<string[]> {
+  const known = new Map(workflows.map((workflow) => [workflow?.name, workflow]));
+  const problems = await Promise.all(declarations.map((declaration) => checkDeclaration(declaration, known)));
   return [
-    ...(NAME.test(name) ? [] : [`app name '${name}' ${NAME_RULE}`]),
-    ...workflows.filter((workflow) => !NAME.test(workflow.name)).map((workflow) => `workflow name '${workflow.name}' ${NAME_RULE}`),
-    ...repeated(workflows.map((workflow) => workflow.name)).map((twice) => `workflow '${twice}' is listed twice; names must be unique`),
-    ...repeated(declarations.map(({ manifest }) => manifest.externalId)).map(
+    ...(isName(name) ? [] : [`app name ${show(name)} ${NAME_RULE}`]),
+    ...findWorkflowMistakes(workflows),
+    ...findRepeated(declarations.map(({ manifest }) => manifest.externalId)).map(
       (twice) => `manifest '${twice}' is declared twice; ids must be unique`,
     ),
-    ...perManifest.flat(),
-    ...mergeGroups(declarations.map(({ group }) => group)).mistakes,
+    ...findBatchMistakes(batches, declarations),
+    ...mistakes,
+    ...listProblems([...problems.flat(), ...findParentMistakes(declarations, known, batches)]),
+    ...mergeGroups(declarations.flatMap(statedGroups)).mistakes,
     ...findGraphMistakes(declarations),
   ];
 }
 
-async function checkDeclaration({ manifest, workflow, group }: Declaration, known: Set<string>): Promise<string[]> {
-  const mistakes: string[] = [];
-  const add = (problem: string) => mistakes.push(`manifest '${manifest.externalId}': ${problem}`);
-  if (!NAME.test(manifest.externalId)) add(`its id ${NAME_RULE}`);
-  if (!known.has(workflow.name)) add(`workflow '${workflow.name}' is not part of the app; add it to 'workflows'`);
-  findScheduleMistakes(manifest.schedule).forEach(add);
-  mistakesOf(() => checkExclusions(manifest.exclusions ?? [])).forEach(add);
-  for (const problem of checkNumbers(manifest, group)) add(problem);
-  checkGroupName(group.name).forEach(add);
-  if (manifest.misfire?.policy === 'fire_all' && !isWhole(manifest.misfire.limit, 1, 10_000)) {
-    add(`misfire.fireAll must be a whole number from 1 to 10000, got ${manifest.misfire.limit}`);
-  }
-  if ('dependsOn' in manifest.schedule && !manifest.schedule.dependsOn.length) {
-    add("it depends on nothing, so it would never run; begin its chain with 'schedule', or name its parents in 'dependsOn'");
-  }
-  const stored = toStorableJson(manifest.input);
-  if ('problem' in stored) add(`its input cannot be stored: ${stored.problem}`);
-  else for (const problem of await checkInput(workflow, JSON.parse(stored.text))) add(problem);
-  return mistakes;
-}
-
-async function checkInput(workflow: AnyWorkflow, input: unknown): Promise<string[]> {
-  const { issues = [] } = await workflow.input['~standard'].validate(input);
-  return issues.map(({ message, path = [] }: StandardSchemaV1.Issue) => {
-    const place = path.map((part) => String(typeof part === 'object' ? part.key : part)).join('.');
-    return `its input is invalid${place ? ` at '${place}'` : ''}: ${message}`;
-  });
-}
-
-function checkNumbers(
-  { priority, maxAttempts, timeoutSeconds, jitterSeconds, misfireThresholdSeconds, expectWithinSeconds, backoff }: Declaration['manifest'],
-  group: Declaration['group'],
-): string[] {
-  const rules: [string, number | undefined, number, number][] = [
-    ['priority', priority, 0, 31],
-    ['maxAttempts', maxAttempts, 1, 1_000],
-    ['timeoutSeconds', timeoutSeconds, 1, 31_536_000],
-    ['jitterSeconds', jitterSeconds, 0, 86_400],
-    ['misfireThresholdSeconds', misfireThresholdSeconds, 0, 31_536_000],
-    ['expectWithinSeconds', expectWithinSeconds, 1, 31_536_000],
-    ['backoff.initialSeconds', backoff?.initialSeconds, 0, 86_400],
-    ['backoff.maxSeconds', backoff?.maxSeconds, 1, 31_536_000],
-    ['group.priority', group.priority, 0, 31],
-    ['group.maxActiveJobs', group.maxActiveJobs, 1, 1_000_000],
+async function checkDeclaration(declaration: AnyDeclaration, known: Map<string, AnyWorkflow>): Promise<Problem[]> {
+  const { manifest, workflow, steps, group, batch, problems } = declaration;
+  const found = [
+    ...(steps ? [] : findUnusable(workflow, known)),
+    ...problems,
+    ...findManifestMistakes(manifest),
+    ...findGroupMistakes(group),
+    ...(isRunnable(workflow) ? await findInputMistakes(workflow, manifest.input) : []),
+    ...(steps ? await findPlanMistakes(steps, known) : []),
   ];
-  const broken = rules.filter(([, value, least, most]) => value !== undefined && !isWhole(value, least, most));
-  return [
-    ...broken.map(([field, value, least, most]) => `${field} must be a whole number from ${least} to ${most}, got ${value}`),
-    ...(backoff?.factor !== undefined && !(backoff.factor >= 1 && backoff.factor <= 100)
-      ? [`backoff.factor must be 1 to 100, got ${backoff.factor}`]
-      : []),
-    ...(backoff?.jitter !== undefined && !(backoff.jitter >= 0 && backoff.jitter <= 1)
-      ? [`backoff.jitter must be 0 to 1, got ${backoff.jitter}`]
-      : []),
-  ];
-}
-
-function isWhole(value: number | undefined, least: number, most: number): boolean {
-  return value !== undefined && Number.isInteger(value) && value >= least && value <= most;
-}
-
-/** Circles among this app's manifests and groups. Parents of other apps are known only to the database, which checks again. */
-function findGraphMistakes(declarations: Declaration[]): string[] {
-  const groups = new Map(declarations.map(({ manifest }) => [manifest.externalId, manifest.group]));
-  const edges = declarations.flatMap(({ manifest: { externalId, group, schedule } }) =>
-    'dependsOn' in schedule
-      ? schedule.dependsOn.map((parent) => ({ parent, child: externalId, parentGroup: groups.get(parent) ?? parent, childGroup: group }))
-      : [],
-  );
-  return mistakesOf(() => refuseCyclesAmong(edges));
-}
-
-/** Any text will do, as far as a row can hold it. */
-function checkGroupName(name: string): string[] {
-  if (name.length < 1 || name.length > 200) return [`group name '${name}' must be 1 to 200 characters`];
-  return name.includes('\0') ? [`group name '${name}' must not contain the character U+0000`] : [];
-}
-
-function repeated(names: string[]): string[] {
-  return [...new Set(names.filter((name, index) => names.indexOf(name) !== index))];
+  return found.map((problem) => ({ externalId: manifest.externalId, batch, problem }));
 }

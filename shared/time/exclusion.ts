@@ -11,3 +11,14 @@ export type Exclusion =
   | { readonly type: 'date_range'; readonly from: string; readonly to: string }
   /** Both `HH:MM`, the end not included. Past midnight when it ends before it starts. */
   | { readonly type: 'time_window'; readonly from: string; readonly to: string };
+
+/** Says when a timed manifest does not run, on the wall clock of its zone: `exclude: [exclude.weekdays('saturday', 'sunday')]`. */
+export const exclude = {
+  weekdays: (...excluded: Weekday[]): Exclusion => ({ type: 'weekdays', weekdays: excluded }),
+  /** Each `YYYY-MM-DD`. */
+  dates: (...dates: string[]): Exclusion => ({ type: 'dates', dates }),
+  /** Both `YYYY-MM-DD`, both included. */
+  dateRange: (from: string, to: string): Exclusion => ({ type: 'date_range', from, to }),
+  /** Both `HH:MM`, the end not included. Past midnight when it ends before it starts. */
+  timeWindow: (from: string, to: string): Exclusion => ({ type: 'time_window', from, to }),
+};

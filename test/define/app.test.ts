@@ -1,18 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { type AppOptions, app, cron, every, InvalidAppError, type Scheduler, workflow } from '../../shared/index.ts';
-
-const copy = workflow({ name: 'copy', input: z.object({ table: z.string(), limit: z.number().optional() }), run: () => null });
-const plain = workflow({ name: 'plain', input: z.unknown(), run: () => null });
+import { type AppOptions, app, cron, every, exclude, type Scheduler, workflow } from '../../shared/index.ts';
+import { copy, mistakesOf, plain } from './use-mistakes.ts';
 
 const define = (manifests: (scheduler: Scheduler) => void, workflows: AppOptions['workflows'] = [copy, plain]) =>
   app({ name: 'etl', workflows, manifests }).toDefinition();
-
-async function mistakesOf(defining: Promise<unknown>): Promise<readonly string[]> {
-  const error = await defining.catch((caught: unknown) => caught);
-  if (error instanceof InvalidAppError) return error.mistakes;
-  throw new Error(`the app was not refused: ${error}`);
-}
 
 const NAMES = "must be 1 to 200 characters, letters, digits and '._:-', beginning with a letter or digit";
 
@@ -88,6 +80,79 @@ describe('an app', () => {
   });
 });
 
+describe('an app that waits', () => {
+  it('is heard to the end', async () => {
+    const { manifests } = await define(async (scheduler) => {
+      const tables = await new Promise<string[]>((resolve) => setImmediate(resolve, ['orders']));
+      for (const table of tables) scheduler.schedule(copy, table, { table }, every.hours(1));
+    });
+    expect(manifests.map(({ externalId }) => externalId)).toEqual(['orders']);
+  });
+});
+
+describe('every option', () => {
+  it('of a timed manifest is in its definition', async () => {
+    const { manifests, groups } = await define((scheduler) =>
+      scheduler.schedule(plain, 'job', {}, every.days(1), {
+        group: { name: 'g', priority: 3, maxActiveJobs: 4, isEnabled: false },
+        priority: 5,
+        maxAttempts: 6,
+        backoff: { initialSeconds: 1, factor: 3, maxSeconds: 60, jitter: 0.5 },
+        timeoutSeconds: 900,
+        isEnabled: false,
+        pool: 'heavy',
+        expectWithinSeconds: 120,
+        misfire: { fireAll: 7 },
+        misfireThresholdSeconds: 30,
+        jitterSeconds: 8,
+        exclude: [
+          exclude.weekdays('saturday', 'sunday'),
+          exclude.dates('2026-12-25'),
+          exclude.dateRange('2026-12-27', '2026-12-31'),
+          exclude.timeWindow('22:00', '06:00'),
+        ],
+      }),
+    );
+    expect(groups).toEqual([{ name: 'g', priority: 3, maxActiveJobs: 4, isEnabled: false }]);
+    expect(manifests).toEqual([
+      {
+        externalId: 'job',
+        workflow: 'plain',
+        input: {},
+        group: 'g',
+        schedule: { type: 'interval', intervalSeconds: 86_400, anchor: 'occurrence' },
+        priority: 5,
+        maxAttempts: 6,
+        backoff: { initialSeconds: 1, factor: 3, maxSeconds: 60, jitter: 0.5 },
+        timeoutSeconds: 900,
+        isEnabled: false,
+        pool: 'heavy',
+        expectWithinSeconds: 120,
+        misfire: { policy: 'fire_all', limit: 7 },
+        misfireThresholdSeconds: 30,
+        jitterSeconds: 8,
+        exclusions: [
+          { type: 'weekdays', weekdays: ['saturday', 'sunday'] },
+          { type: 'dates', dates: ['2026-12-25'] },
+          { type: 'date_range', from: '2026-12-27', to: '2026-12-31' },
+          { type: 'time_window', from: '22:00', to: '06:00' },
+        ],
+      },
+    ]);
+  });
+
+  it('that is undefined was not stated, neither of the manifest nor of its group', async () => {
+    const { manifests, groups } = await define((scheduler) =>
+      scheduler
+        .schedule(plain, 'one', {}, every.hours(1), { group: { name: 'g', priority: 3 }, pool: undefined })
+        .schedule(plain, 'two', {}, every.hours(1), { group: { name: 'g', priority: undefined }, misfire: undefined }),
+    );
+    expect(groups).toEqual([{ name: 'g', priority: 3 }]);
+    expect(manifests.flatMap((manifest) => Object.keys(manifest))).not.toContain('pool');
+    expect(manifests.flatMap((manifest) => Object.keys(manifest))).not.toContain('misfire');
+  });
+});
+
 describe('every mistake is reported', () => {
   it('together, in one error that names the app', async () => {
     const stranger = workflow({ name: 'stranger', input: z.unknown(), run: () => null });
@@ -149,11 +214,64 @@ describe('every mistake is reported', () => {
     [{ backoff: { jitter: 2 } }, 'backoff.jitter must be 0 to 1, got 2'],
     [{ group: { priority: 99 } }, 'group.priority must be a whole number from 0 to 31, got 99'],
     [{ group: { maxActiveJobs: 0 } }, 'group.maxActiveJobs must be a whole number from 1 to 1000000, got 0'],
-    [{ group: 'x'.repeat(201) }, `group name '${'x'.repeat(201)}' must be 1 to 200 characters`],
+    [{ backoff: { initialSeconds: 90, maxSeconds: 60 } }, 'backoff.initialSeconds must not be more than backoff.maxSeconds, got 90 and 60'],
+    [{ backoff: 5 as never }, 'backoff must be an object, got 5'],
+    [{ backoff: { initalSeconds: 5 } as never }, "option 'backoff.initalSeconds' does not exist; did you mean 'initialSeconds'?"],
+    [{ isEnabled: 'no' as never }, "isEnabled must be true or false, got 'no'"],
+    [{ pool: 'Heavy Jobs' }, "pool 'Heavy Jobs' must be 1 to 32 lower-case letters, digits and dashes, beginning with a letter"],
+    [{ group: { isEnabled: 1 as never } }, 'group.isEnabled must be true or false, got 1'],
+    [{ group: { maxActive: 4 } as never }, "option 'group.maxActive' does not exist; allowed are name, priority, maxActiveJobs, isEnabled"],
+    [{ group: 7 as never }, 'group must be a name or an object, got 7'],
+    [{ group: 'x'.repeat(201) }, `group name '${'x'.repeat(99)}… must be 1 to 200 characters`],
+    [{ group: 'a\ud800' }, "group name 'a\ud800' must not contain half of a surrogate pair"],
     [{ group: 'a\0b' }, "group name 'a\0b' must not contain the character U+0000"],
+    [{ prioirty: 1 } as never, "option 'prioirty' does not exist; did you mean 'priority'?"],
+    [
+      { mode: 'any' } as never,
+      "option 'mode' is not for a timed manifest; allowed are group, priority, maxAttempts, backoff, timeoutSeconds, isEnabled, pool, expectWithinSeconds, misfire, misfireThresholdSeconds, jitterSeconds, exclude",
+    ],
+    [{ misfire: 'fire_twice' as never }, "misfire must be 'fire_once', 'skip' or { fireAll: n }, got 'fire_twice'"],
+    [{ misfire: { fireall: 3 } as never }, "misfire must be 'fire_once', 'skip' or { fireAll: n }, got {\"fireall\":3}"],
+    [{ misfire: { fireAll: 10_001 } }, 'misfire.fireAll must be a whole number from 1 to 10000, got 10001'],
+    [{ exclude: 'sunday' as never }, "exclusions are invalid: they must be a list, got 'sunday'"],
+    ['hourly' as never, "its options must be an object, got 'hourly'"],
   ])('for the options %j', async (options, mistake) => {
     const mistakes = await mistakesOf(define((scheduler) => scheduler.schedule(plain, 'job', {}, every.hours(1), options)));
     expect(mistakes).toEqual([`manifest 'job': ${mistake}`]);
+  });
+
+  it('of every exclusion, each by its number', async () => {
+    const bad = [exclude.dates('2026-02-30'), exclude.weekdays('monday'), exclude.timeWindow('10:00', '10:00')];
+    const mistakes = await mistakesOf(define((scheduler) => scheduler.schedule(plain, 'job', {}, every.hours(1), { exclude: bad })));
+    expect(mistakes).toEqual([
+      expect.stringMatching(/^manifest 'job': exclusion 1 is invalid/),
+      expect.stringMatching(/^manifest 'job': exclusion 3 is invalid/),
+    ]);
+  });
+
+  it('of workflows, also of what is none', async () => {
+    const twin = workflow({ name: 'copy', input: z.unknown(), run: () => null });
+    const workflows = [copy, { ...plain, pool: 'A' }, { name: 'bare', pool: 'default' }, undefined] as AppOptions['workflows'];
+    const mistakes = await mistakesOf(
+      define((scheduler) => {
+        scheduler.schedule(twin, 'twin', {}, every.hours(1));
+        scheduler.schedule(undefined as never, 'none', {} as never, every.hours(1));
+      }, workflows),
+    );
+    expect(mistakes).toEqual([
+      "workflow 'plain': pool 'A' must be 1 to 32 lower-case letters, digits and dashes, beginning with a letter",
+      "workflow 'bare': input must be a Standard Schema validator, such as one of zod or valibot",
+      "workflow 'bare': run must be a function, got undefined",
+      "workflows must be made by 'workflow', got undefined",
+      "manifest 'twin': its workflow is not the one called 'copy' in 'workflows'; names must be unique",
+      "manifest 'none': its workflow must be made by 'workflow', got undefined",
+    ]);
+  });
+
+  it('of groups once per setting, however many manifests disagree', async () => {
+    const items = [1, 2, 3, 4, 5].map((priority) => ({ id: `${priority}`, input: {}, group: { priority } }));
+    const mistakes = await mistakesOf(define((scheduler) => scheduler.scheduleMany(plain, 'many', items, every.hours(1))));
+    expect(mistakes).toEqual(["group 'many': priority is stated as 1 and as 2 and as 3; state it once"]);
   });
 
   it('as one, when there is only one', async () => {

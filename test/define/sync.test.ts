@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { Database } from '../../shared/db/database.ts';
-import { type Sql, sql } from '../../shared/db/sql.ts';
+import { sql } from '../../shared/db/sql.ts';
 import type { ScheduleDefinition } from '../../shared/define/definition.ts';
 import { clear, useEngine } from '../support/engine.ts';
 import { type Declared, deploy } from './use-sync.ts';
@@ -19,6 +19,12 @@ const manifest = async (externalId: string) =>
 const group = async (name: string) => (await engine.rows<Row>(sql`select * from waybill.manifest_group where name = ${name}`))[0]!;
 /** Whatever locks or writes a row leaves a trace here. */
 const traces = () => engine.rows(sql`select external_id, xmin::text, xmax::text, ctid::text from waybill.manifest order by external_id`);
+const otherTraces = () =>
+  engine.rows(sql`
+    select name, xmin::text, xmax::text, ctid::text from waybill.manifest_group
+    union all select name, xmin::text, xmax::text, ctid::text from waybill.workflow
+    union all select child_id || ' ' || parent_id, xmin::text, xmax::text, ctid::text from waybill.manifest_dependency
+    order by 1, 2`);
 
 const nightly: ScheduleDefinition = { type: 'cron', expression: '0 2 * * *', timeZone: 'UTC' };
 const everyMinute: ScheduleDefinition = { type: 'interval', intervalSeconds: 60, anchor: 'occurrence' };
@@ -93,12 +99,24 @@ describe('deploying the same again', () => {
     { externalId: 'off', isEnabled: false },
   ];
 
-  it('changes nothing, and neither locks nor writes a manifest', async () => {
-    await deploy(engine, declared);
-    const before = await traces();
+  it('changes nothing, and neither locks nor writes a manifest, a group, a workflow or an edge', async () => {
+    const all: Declared[] = [
+      ...declared,
+      { externalId: 'child', schedule: { type: 'dependent', dependsOn: ['often', 'off'], mode: 'any' } },
+    ];
+    const groups = [{ name: 'often', maxActiveJobs: 2, priority: 1 }];
+    await deploy(engine, all, { groups });
+    const before = [await traces(), await otherTraces()];
     engine.clock.advance(3600);
-    expect(await deploy(engine, declared)).toMatchObject({ created: [], changed: [], unchangedCount: 3, pruned: [] });
-    expect(await traces()).toEqual(before);
+    expect(await deploy(engine, all, { groups })).toMatchObject({
+      created: [],
+      changed: [],
+      unchangedCount: 4,
+      pruned: [],
+      groups: { created: [], changed: [] },
+      workflows: { created: [], changed: [], removed: [] },
+    });
+    expect([await traces(), await otherTraces()]).toEqual(before);
   });
 
   it('writes only the one that differs', async () => {
@@ -151,7 +169,7 @@ describe('code wins only for what it states', () => {
     await engine.database.query(sql`update waybill.manifest_group set is_enabled = false, priority = 5, max_active_jobs = 8`);
     await deploy(engine, [{ externalId: 'job', group: 'etl' }], { groups: [{ name: 'etl', maxActiveJobs: 2 }] });
     expect(await group('etl')).toMatchObject({ is_enabled: false, priority: 5, max_active_jobs: 2 });
-    await deploy(engine, [{ externalId: 'job', group: 'etl' }], { groups: [{ name: 'etl', isEnabled: true }] });
+    await deploy(engine, [{ externalId: 'job', group: 'etl' }], { groups: [{ name: 'etl', maxActiveJobs: 2, isEnabled: true }] });
     expect(await group('etl')).toMatchObject({ is_enabled: true, priority: 5, max_active_jobs: 2 });
   });
 
@@ -262,45 +280,7 @@ describe('a schedule', () => {
   });
 });
 
-describe('size and company', () => {
-  /** Counts what is sent, as round trips are what a large app must not multiply. */
-  function counting(database: Database): Database & { statementCount: number } {
-    const counted =
-      (query: Database['query']) =>
-      <Answer>(statement: Sql) => {
-        counter.statementCount++;
-        return query<Answer>(statement);
-      };
-    const counter = {
-      statementCount: 0,
-      query: counted(database.query),
-      transaction: <Result>(work: Parameters<typeof database.transaction<Result>>[0]) =>
-        database.transaction<Result>((db) => work({ query: counted(db.query) })),
-      close: database.close,
-    };
-    return counter;
-  }
-
-  it('5,000 manifests take as many statements as three', { timeout: 120_000 }, async () => {
-    const some = (count: number, version: number) =>
-      Array.from({ length: count }, (_, index) => ({ externalId: `job-${index}`, schedule: nightly, input: { version } }));
-    const counts = async (count: number) => {
-      const database = counting(engine.database);
-      const statements: number[] = [];
-      for (const manifests of [some(count, 1), some(count, 1), some(count, 2), some(1, 2)]) {
-        database.statementCount = 0;
-        await deploy({ database }, manifests);
-        statements.push(database.statementCount);
-      }
-      return statements;
-    };
-    const few = await counts(3);
-    await clear(engine);
-    expect(await counts(5_000)).toEqual(few);
-    expect(Math.max(...few)).toBeLessThan(20);
-    expect(await engine.rows(sql`select from waybill.manifest where deleted_at is null`)).toHaveLength(1);
-  });
-
+describe('in company', () => {
   it('ten deployments of one app at once all succeed, and one of them creates', async () => {
     const reports = await Promise.all(Array.from({ length: 10 }, () => deploy(engine, [{ externalId: 'job' }])));
     expect(reports.flatMap(({ created }) => created)).toEqual(['job']);

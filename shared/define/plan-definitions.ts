@@ -1,0 +1,80 @@
+import { type Db, readNow } from '../db/database.ts';
+import { readEdges, refuseCyclesAmong } from '../transitions/refuse-cycles.ts';
+import type { GroupDefinition, ManifestDefinition } from './definition.ts';
+import { findUndeclared, type UndeclaredManifest } from './prune-manifests.ts';
+import { type EdgePlan, planEdges } from './sync-edges.ts';
+import { type GroupPlan, planGroups } from './sync-groups.ts';
+import { type ChangedManifest, findChangedManifests, findMissingManifests } from './sync-manifests.ts';
+import { type ManifestRow, toRows } from './sync-rows.ts';
+
+/** Manifests and groups as somebody declares them. */
+export interface Definitions {
+  owner: string;
+  groups: GroupDefinition[];
+  manifests: ManifestDefinition[];
+  /** They are all that the owner declares: what is missing is pruned, and settings that are no longer stated are taken back. */
+  isComplete: boolean;
+}
+
+export interface ManifestPlan {
+  rows: ManifestRow[];
+  created: string[];
+  changed: ChangedManifest[];
+  edges: EdgePlan;
+  undeclared: UndeclaredManifest[];
+}
+
+/** How the manifests differ from what is declared, by reading alone: nothing is locked, so nobody waits for a plan. */
+export async function planManifests(db: Db, { owner, manifests, isComplete }: Definitions): Promise<ManifestPlan> {
+  const rows = toRows(manifests, await readNow(db));
+  const declared = manifests.map(({ externalId }) => externalId);
+  return {
+    rows,
+    created: await findMissingManifests(db, declared),
+    changed: await findChangedManifests(db, { owner, rows }),
+    edges: await planEdges(db, { owner, manifests, isComplete }),
+    // An app that declares nothing prunes nothing: more likely it was built wrongly than meant so.
+    undeclared: isComplete && manifests.length ? await findUndeclared(db, owner, declared) : [],
+  };
+}
+
+/** The whole plan, with the refusals that applying it would meet. */
+export async function planDefinitions(db: Db, definitions: Definitions): Promise<{ groups: GroupPlan; manifests: ManifestPlan }> {
+  const groups = await planGroups(db, definitions);
+  const manifests = await planManifests(db, definitions);
+  await refusePlannedCycles(db, definitions, manifests);
+  return { groups, manifests };
+}
+
+/** Whether a plan can make a circle: by a new edge, by another group, or by a manifest that comes back with the edges it had. */
+export function mayCloseCycle({ edges, changed }: Pick<ManifestPlan, 'edges' | 'changed'>): boolean {
+  return edges.appeared.length > 0 || changed.some(({ fields }) => fields.includes('group') || fields.includes('retiring'));
+}
+
+/** The edges as they would be. What applying a plan asks the tables after it wrote is asked here of the difference. */
+async function refusePlannedCycles(db: Db, { manifests }: Definitions, plan: ManifestPlan): Promise<void> {
+  if (!mayCloseCycle(plan)) return;
+  const groups = new Map(manifests.map(({ externalId, group }) => [externalId, group]));
+  const deleted = new Set(plan.undeclared.filter(({ isLive }) => !isLive).map(({ externalId }) => externalId));
+  const gone = new Set(plan.edges.gone.map(({ parent, child }) => `${parent} ${child}`));
+  const kept = (await readEdges(db)).filter(
+    ({ parent, child }) => !gone.has(`${parent} ${child}`) && !deleted.has(parent) && !deleted.has(child),
+  );
+  const appeared = plan.edges.appeared.map(({ parent, child, parentGroup }) => ({
+    parent,
+    child,
+    parentGroup: parentGroup ?? parent,
+    childGroup: child,
+  }));
+  const edges = [...kept, ...appeared].map((edge) => ({
+    ...edge,
+    parentGroup: groups.get(edge.parent) ?? edge.parentGroup,
+    childGroup: groups.get(edge.child) ?? edge.childGroup,
+  }));
+  // In the order in which the tables give them: of several circles the same one is named.
+  refuseCyclesAmong(edges.toSorted((a, b) => compare(a.parent, b.parent) || compare(a.child, b.child)));
+}
+
+function compare(one: string, other: string): number {
+  return one < other ? -1 : one > other ? 1 : 0;
+}
