@@ -46,3 +46,35 @@ export class NotFoundError extends WaybillError {}
 
 /** What was asked for cannot be done in the present state; nothing was changed. */
 export class ConflictError extends WaybillError {}
+
+export interface StepFailure {
+  step: string;
+  code: string;
+  message: string;
+  errorName: string;
+  stack?: string;
+}
+
+/**
+ * What `ctx.step` and `ctx.run` throw for a step or a nested run that failed. Like a result it is what was recorded: a continuation of the attempt gets the same error
+ * without running the step again. So it is not the error that was thrown, but tells its name, message and stack.
+ */
+export class StepFailedError extends WaybillError {
+  /** With the names of the nested runs around it: `import/download`. */
+  readonly step: string;
+  /** The name of what was thrown: `TypeError`. */
+  readonly errorName: string;
+
+  constructor({ step, code, message, errorName, stack }: StepFailure) {
+    super(code, message, { retryable: !FINAL_CODES.has(code) });
+    this.step = step;
+    this.errorName = errorName;
+    if (stack !== undefined) this.stack = stack;
+  }
+}
+
+/** Another attempt would meet the same. */
+const FINAL_CODES = new Set(['non_retryable', 'invalid_output']);
+
+/** A step took longer than its own `timeoutSeconds`. */
+export class StepTimeoutError extends StepFailedError {}

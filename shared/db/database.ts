@@ -1,5 +1,6 @@
 import pg from 'pg';
 import type { Clock } from '../time/clock.ts';
+import { OWN_SESSION_OPTIONS, tellTime, toPrepared } from './own-session.ts';
 import { isConnectionLost, isTransactionRestartable } from './postgres-errors.ts';
 import { type Sql, sql } from './sql.ts';
 
@@ -23,6 +24,8 @@ export interface DatabaseOptions {
   maxConnections?: number;
   /** Replaces the database's clock (waybill.now()), transaction by transaction. For tests and the test kit only. */
   clock?: Clock;
+  /** See {@link tellTime} and {@link toPrepared}. For the test kit only: connection proxies pin on both. */
+  hasOwnSessions?: boolean;
 }
 
 // bigint columns hold counts and identity ids; both stay far below 2^53, where numbers are exact.
@@ -30,7 +33,7 @@ pg.types.setTypeParser(pg.types.builtins.INT8, Number);
 
 const RESTARTS = 3;
 
-export function openDatabase({ url, maxConnections = 2, clock }: DatabaseOptions): Database {
+export function openDatabase({ url, maxConnections = 2, clock, hasOwnSessions = false }: DatabaseOptions): Database {
   const pool = new pg.Pool({
     connectionString: url,
     max: maxConnections,
@@ -38,17 +41,22 @@ export function openDatabase({ url, maxConnections = 2, clock }: DatabaseOptions
     idleTimeoutMillis: 60_000,
     allowExitOnIdle: true,
     application_name: 'waybill',
+    ...(hasOwnSessions && { options: OWN_SESSION_OPTIONS }),
   });
+  const over = (client: pg.Pool | pg.PoolClient) => runOver(client, hasOwnSessions ? toPrepared : toPlain);
+  const enter = async (client: pg.PoolClient) => {
+    if (clock && hasOwnSessions) await tellTime(client, clock);
+  };
   // An idle connection that the server ends raises here; the next query opens another.
   pool.on('error', () => {});
   // One that it ends in the middle of a transaction raises on the connection itself, which would end the process; the next statement rejects anyway.
   pool.on('connect', (client) => client.on('error', () => {}));
 
   async function once<Result>(work: (db: Db) => Promise<Result>): Promise<Result> {
-    const client = await begin(pool);
+    const client = await begin(pool, enter);
     let isBroken: Error | undefined;
     try {
-      if (clock) await client.query('select set_config($1, $2, true)', ['waybill.now', clock.now().toISOString()]);
+      if (clock && !hasOwnSessions) await client.query('select set_config($1, $2, true)', ['waybill.now', clock.now().toISOString()]);
       const result = await work(over(client));
       await commit(client);
       return result;
@@ -71,12 +79,27 @@ export function openDatabase({ url, maxConnections = 2, clock }: DatabaseOptions
   }
 
   async function query<Row>(statement: Sql): Promise<Row[]> {
-    if (clock) return transaction((db) => db.query<Row>(statement));
+    if (clock && !hasOwnSessions) return transaction((db) => db.query<Row>(statement));
+    const ask = () => (hasOwnSessions ? inSession<Row>(statement) : over(pool).query<Row>(statement));
     try {
-      return await over(pool).query<Row>(statement);
+      return await ask();
     } catch (error) {
       if (!isConnectionLost(error)) throw error;
-      return over(pool).query<Row>(statement);
+      return ask();
+    }
+  }
+
+  async function inSession<Row>(statement: Sql): Promise<Row[]> {
+    const client = await pool.connect();
+    let isBroken = false;
+    try {
+      await enter(client);
+      return await over(client).query<Row>(statement);
+    } catch (error) {
+      isBroken = isConnectionLost(error);
+      throw error;
+    } finally {
+      client.release(isBroken);
     }
   }
 
@@ -84,10 +107,11 @@ export function openDatabase({ url, maxConnections = 2, clock }: DatabaseOptions
 }
 
 /** A connection inside a new transaction. One that died in the pool is thrown away; the last to be tried is a fresh one. */
-async function begin(pool: pg.Pool): Promise<pg.PoolClient> {
+async function begin(pool: pg.Pool, enter: (client: pg.PoolClient) => Promise<void>): Promise<pg.PoolClient> {
   for (let stale = pool.idleCount; ; stale--) {
     const client = await pool.connect();
     try {
+      await enter(client);
       await client.query('begin');
       return client;
     } catch (error) {
@@ -97,12 +121,16 @@ async function begin(pool: pg.Pool): Promise<pg.PoolClient> {
   }
 }
 
-function over(client: pg.Pool | pg.PoolClient): Db {
+function runOver(client: pg.Pool | pg.PoolClient, toQuery: (statement: Sql) => pg.QueryConfig): Db {
   return {
-    async query<Row>({ text, values }: Sql) {
-      return (await client.query(text, values as unknown[])).rows as Row[];
+    async query<Row>(statement: Sql) {
+      return (await client.query(toQuery(statement))).rows as Row[];
     },
   };
+}
+
+function toPlain({ text, values }: Sql): pg.QueryConfig {
+  return { text, values: values as unknown[] };
 }
 
 /** node-postgres resolves a COMMIT that Postgres answered with ROLLBACK; silence here would be a lost write. */

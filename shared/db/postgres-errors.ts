@@ -16,10 +16,13 @@ export function isTransactionRestartable(error: unknown): boolean {
   return state === '40P01' || state === '40001';
 }
 
-/** The value at fault is in the row itself (a constraint, a type, a size), so the same row would fail again. */
+/** A size beyond what an index takes, and what a trigger of somebody's own raises. */
+const REFUSING_STATES = new Set(['54000', 'P0001']);
+
+/** The value at fault is in the row itself (a constraint, a type, a size, a trigger's verdict), so the same row would fail again. */
 export function isRowRefused(error: unknown): boolean {
   const state = sqlState(error);
-  return state !== undefined && (state.startsWith('22') || state.startsWith('23') || state === '54000');
+  return state !== undefined && (state.startsWith('22') || state.startsWith('23') || REFUSING_STATES.has(state));
 }
 
 /** The name of the violated constraint, which reads as the rule it keeps. */

@@ -4,35 +4,41 @@ import { type Sql, sql } from '../db/sql.ts';
 export const resolvedPool: Sql = sql`coalesce(w.pool, (select f.pool from waybill.workflow f where f.name = w.workflow_name), 'default')`;
 
 /**
- * Whether queued entry `w` may be admitted if there is a slot for it. Per manifest at most one may: a queued retry, available or not, keeps every other
- * back; otherwise fresh goes before series, and series by occurrence; none while the manifest has an unfinished execution or an open dead letter. An
- * entry that continues an execution (a plan's step, a sleeper) is free of these rules: the execution only has to be waiting still.
+ * Whether it is the turn of queued entry `w` among those of its manifest. Per manifest at most one has it: a queued retry, available or not, keeps every other
+ * back; otherwise fresh goes before series, and series by occurrence; none while the manifest has an unfinished execution or an open dead letter.
  *
  * To the planner's statistics queued and live rows often look like none, so that any index that knows only such rows seems to cost nothing to read as a
  * whole. `offset 0` keeps each question a probe of one index for one entry, and inside `case` the instant of availability leads to no index.
  * A series is asked about its earlier occurrences first: all but one of its entries end there.
+ */
+export const isItsTurn: Sql = sql`(
+  (w.lane <> 'series' or not exists (
+    select from waybill.work_queue o
+     where o.manifest_id = w.manifest_id and o.status = 'queued' and o.execution_id is null and o.lane = 'series'
+       and o.occurrence_at < w.occurrence_at offset 0))
+  and not exists (
+    select from waybill.execution e where e.manifest_id = w.manifest_id and e.parent_id is null and e.finished_at is null offset 0)
+  and not exists (
+    select from waybill.dead_letter d where d.manifest_id = w.manifest_id and d.status = 'awaiting_intervention' offset 0)
+  and (w.lane = 'retry' or not exists (
+    select from waybill.work_queue o
+     where o.manifest_id = w.manifest_id and o.status = 'queued' and o.execution_id is null and o.lane = 'retry' offset 0))
+  and (w.lane <> 'series' or not exists (
+    select from waybill.work_queue o
+     where o.manifest_id = w.manifest_id and o.status = 'queued' and o.execution_id is null and o.lane = 'fresh'
+       and o.available_at <= (select waybill.now()) offset 0)))`;
+
+/**
+ * Whether queued entry `w` may be admitted if there is a slot for it. An entry that continues an execution (a plan's step, a sleeper) need not be its manifest's turn: the execution
+ * only has to be waiting still. That of a plan takes no slot, so it is not for those who look for one.
  */
 export function isAdmissible(poolNames: string[]): Sql {
   return sql`case
     when w.available_at > (select waybill.now()) or ${resolvedPool} <> all(${poolNames}::text[]) then false
     when w.execution_id is not null then
       exists (select from waybill.execution e where e.id = w.execution_id and e.state = 'waiting' offset 0)
-    when w.manifest_id is not null then
-      (w.lane <> 'series' or not exists (
-        select from waybill.work_queue o
-         where o.manifest_id = w.manifest_id and o.status = 'queued' and o.execution_id is null and o.lane = 'series'
-           and o.occurrence_at < w.occurrence_at offset 0))
-      and not exists (
-        select from waybill.execution e where e.manifest_id = w.manifest_id and e.parent_id is null and e.finished_at is null offset 0)
-      and not exists (
-        select from waybill.dead_letter d where d.manifest_id = w.manifest_id and d.status = 'awaiting_intervention' offset 0)
-      and (w.lane = 'retry' or not exists (
-        select from waybill.work_queue o
-         where o.manifest_id = w.manifest_id and o.status = 'queued' and o.execution_id is null and o.lane = 'retry' offset 0))
-      and (w.lane <> 'series' or not exists (
-        select from waybill.work_queue o
-         where o.manifest_id = w.manifest_id and o.status = 'queued' and o.execution_id is null and o.lane = 'fresh'
-           and o.available_at <= (select waybill.now()) offset 0))
+    when w.workflow_name is null then false
+    when w.manifest_id is not null then ${isItsTurn}
     else true end`;
 }
 

@@ -30,20 +30,26 @@ type Admitted = AdmittedExecution & { entryId: WorkQueueId };
 
 const measured = sql`${metricGroup} as "metricGroup", extract(epoch from waybill.now() - w.available_at)::float8 as "waitedSeconds"`;
 
+/** The input of entry `w`: a schedule's or a dependency's takes the one that its manifest `m` has now. */
+export const admittedInput = sql`
+  case when w.origin in ('schedule', 'dependency') and w.attempt = 1 and not w.is_input_given then coalesce(m.input, w.input) else w.input end`;
+
+/** The counts of entry `w`: a dependent's first attempt takes those that the parents of its manifest `m` have now. */
+export const admittedCounts = sql`
+  case when m.schedule_type = 'dependent' and w.attempt = 1
+       then (select coalesce(jsonb_object_agg(d.parent_id, p.success_count), '{}')
+               from waybill.manifest_dependency d join waybill.manifest p on p.id = d.parent_id where d.child_id = m.id)
+       else w.consumed_counts end`;
+
 /**
- * Inserts the executions and marks exactly their entries. A schedule's or a dependency's entry takes the input that its manifest has now, and a
- * dependent's first attempt the counts that its parents have now. `on conflict` only backs the locks up: one unfinished execution per manifest.
+ * Inserts the executions and marks exactly their entries. `on conflict` only backs the locks up: one unfinished execution per manifest.
  */
 async function startExecutions(db: Db, entryIds: WorkQueueId[]): Promise<Admitted[]> {
   if (!entryIds.length) return [];
   return db.query<Admitted>(sql`
     with entry as materialized (
       select nextval('waybill.execution_id_seq') as new_id, w.*, ${resolvedPool} as resolved_pool,
-             case when w.origin in ('schedule', 'dependency') and w.attempt = 1 and not w.is_input_given then coalesce(m.input, w.input) else w.input end as admitted_input,
-             case when m.schedule_type = 'dependent' and w.attempt = 1
-                  then (select coalesce(jsonb_object_agg(d.parent_id, p.success_count), '{}')
-                          from waybill.manifest_dependency d join waybill.manifest p on p.id = d.parent_id where d.child_id = m.id)
-                  else w.consumed_counts end as admitted_counts
+             ${admittedInput} as admitted_input, ${admittedCounts} as admitted_counts
         from unnest(${entryIds}::bigint[]) with ordinality as chosen (id, place)
         join waybill.work_queue w on w.id = chosen.id
         left join waybill.manifest m on m.id = w.manifest_id

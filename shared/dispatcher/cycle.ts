@@ -9,6 +9,7 @@ import { lockEntries } from './lock-entries.ts';
 import { lockGroups } from './lock-groups.ts';
 import { lockManifests } from './lock-manifests.ts';
 import { pickCandidates } from './pick-candidates.ts';
+import { startPlans } from './start-plans.ts';
 
 /**
  * The dispatcher admits queued work within capacity. Each claim is one short transaction that turns entries into pending executions, best first, within
@@ -17,6 +18,8 @@ import { pickCandidates } from './pick-candidates.ts';
  * Locks are taken in the order of the steps, and what a lock protects is read in a statement after it: a count taken together with the lock is the
  * count from before it. Any number of dispatchers may claim at once. They take turns at the rows of the groups they admit from, and each counts the
  * slots when its turn has come.
+ *
+ * Plans are started first, in transactions of their own: they take no slot, and their first steps are among what the claim admits.
  *
  * Killed before the commit, nothing was admitted and the pokes come back. Killed after it, the executions are pending and quiet, and the manager rings them.
  *
@@ -43,7 +46,7 @@ export interface DispatcherDependencies {
   onStep?: (report: StepReport) => void;
 }
 
-/** Claims until nothing more can be admitted, or the time is used up. */
+/** Starts plans and claims until nothing more can be admitted, or the time is used up. */
 export async function dispatcherCycle({
   database,
   doorbell,
@@ -54,13 +57,17 @@ export async function dispatcherCycle({
 }: DispatcherDependencies) {
   const admissions: AdmittedExecution[] = [];
   let rungCount = 0;
+  let startedCount = 0;
   do {
+    const plans = await startPlans(database, batchSize);
+    startedCount += plans.startedCount;
+    if (plans.ended.some(({ wakesManager }) => wakesManager)) await doorbell.pokeManager();
     const { admitted, mayHaveMore } = await claimQueuedWork(database, { pools, limit: batchSize, onStep });
     admissions.push(...admitted);
     rungCount += (await ringDoorbells(database, doorbell, pools, admitted)).length;
-    if (!mayHaveMore) break;
+    if (!mayHaveMore && !plans.mayHaveMore) break;
   } while (hasTime());
-  return { admittedCount: admissions.length, rungCount, admissions };
+  return { admittedCount: admissions.length + startedCount, startedCount, rungCount, admissions };
 }
 
 export interface Claim {

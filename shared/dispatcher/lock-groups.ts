@@ -4,7 +4,7 @@ import type { ClaimContext } from './cycle.ts';
 import { findGroups } from './find-groups.ts';
 import { pickEntries } from './pick-entries.ts';
 
-interface LockedGroups {
+export interface LockedGroups {
   groupIds: number[];
   /** More groups had work than could be concerned. */
   isNarrowed: boolean;

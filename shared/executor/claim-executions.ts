@@ -13,12 +13,18 @@ export interface ClaimExecutions {
 export interface ClaimedExecution {
   id: ExecutionId;
   runId: ExecutionId;
+  /** The plan whose step it is. */
+  planId: ExecutionId | null;
   externalId: string | null;
   workflowName: string;
   input: unknown;
   attempt: number;
   occurrenceAt: Date | null;
   timeoutSeconds: number | null;
+  /** How long earlier invocations of this attempt ran it. */
+  runningMs: number;
+  /** Earlier invocations of this attempt have begun it; what they recorded is still there. */
+  isContinued: boolean;
   isCancelRequested: boolean;
   /** How long ago, by the database's clock, an executor first did not know the workflow. */
   unknownForSeconds: number | null;
@@ -42,7 +48,7 @@ export interface Claim {
 export async function claimExecutions(db: Db, { ids, leaseToken, leaseSeconds, requestId, logStream }: ClaimExecutions): Promise<Claim> {
   const rows = await db.query<ClaimedExecution & { isClaimed: boolean }>(sql`
     with bell as (
-      select e.id, case when e.lease_token = ${leaseToken} then 'own' when e.is_solo then 'solo' else 'other' end as kind
+      select e.id, e.started_at is not null as is_continued, case when e.lease_token = ${leaseToken} then 'own' when e.is_solo then 'solo' else 'other' end as kind
         from waybill.execution e
        where e.id = any(${ids}::bigint[])
          and (e.state = 'pending' or (e.state = 'in_progress' and e.lease_token = ${leaseToken}))
@@ -56,14 +62,14 @@ export async function claimExecutions(db: Db, { ids, leaseToken, leaseSeconds, r
     ), claimed as (
       update waybill.execution e
          set state = 'in_progress', lease_token = ${leaseToken}, lease_expires_at = waybill.now() + make_interval(secs => ${leaseSeconds}),
-             started_at = coalesce(started_at, waybill.now()), request_id = ${requestId}, log_stream = ${logStream}, ring_count = 0
+             started_at = coalesce(started_at, waybill.now()), claimed_at = waybill.now(), request_id = ${requestId}, log_stream = ${logStream}, ring_count = 0
         from chosen
        -- Written as a case: as an alternative the planner would look for it in the index of everything live.
        where e.id = chosen.id and case e.state when 'pending' then true when 'in_progress' then e.lease_token = ${leaseToken} else false end
       returning e.*
     )
-    select b.id, c.id is not null as "isClaimed", c.run_id as "runId", c.workflow_name as "workflowName", c.input, c.attempt,
-           c.occurrence_at as "occurrenceAt", c.timeout_seconds as "timeoutSeconds", c.cancel_requested_at is not null as "isCancelRequested",
+    select b.id, c.id is not null as "isClaimed", c.run_id as "runId", case when c.group_index is not null then c.parent_id end as "planId", c.workflow_name as "workflowName", c.input, c.attempt,
+           c.occurrence_at as "occurrenceAt", c.timeout_seconds as "timeoutSeconds", c.running_ms as "runningMs", b.is_continued as "isContinued", c.cancel_requested_at is not null as "isCancelRequested",
            extract(epoch from waybill.now() - c.unknown_since_at)::float8 as "unknownForSeconds",
            m.external_id as "externalId", m.last_success_started_at as "lastSuccessStartedAt"
       from bell b left join claimed c on c.id = b.id left join waybill.manifest m on m.id = c.manifest_id

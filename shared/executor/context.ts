@@ -1,22 +1,25 @@
 import type { WorkflowContext } from '../model/workflow.ts';
-import type { Logger } from '../observability/log.ts';
 import type { ClaimedExecution } from './claim-executions.ts';
+import { createDormant } from './create-dormant.ts';
+import { createReports } from './create-reports.ts';
+import { createSteps } from './steps/create-steps.ts';
+import type { Body, RunParts } from './steps/run-parts.ts';
 
-/** What the workflow gets to see of its execution. */
-export function createContext(execution: ClaimedExecution, signal: AbortSignal, log: Logger): WorkflowContext {
-  const ids = { executionId: String(execution.id), manifest: execution.externalId ?? undefined };
+/** What a workflow gets to see of its execution: of the one that was claimed, or of its own that is nested in it. */
+export function createContext(execution: ClaimedExecution, parts: RunParts, body: Body): WorkflowContext {
+  const { signal, leaseToken } = parts;
+  const manifest = execution.externalId ?? undefined;
+  const { log } = body;
   return {
+    ...createSteps(parts, body),
+    ...createReports(parts, body),
+    dormant: createDormant({ ...parts, log, capability: { executionId: String(execution.id), leaseToken }, around: body.path }),
     signal,
-    idempotencyKey: `waybill-run-${execution.runId}`,
+    idempotencyKey: `waybill-run-${execution.runId}${body.path && `/${body.path}`}`,
     occurrenceAt: execution.occurrenceAt ?? undefined,
     attempt: execution.attempt,
     previousSuccess: execution.lastSuccessStartedAt ? { startedAt: execution.lastSuccessStartedAt } : undefined,
-    execution: { id: String(execution.id), runId: String(execution.runId), manifest: execution.externalId ?? undefined },
-    log: {
-      debug: (message, fields) => log.debug(message, { ...ids, ...fields }),
-      info: (message, fields) => log.info(message, { ...ids, ...fields }),
-      warn: (message, fields) => log.warn(message, { ...ids, ...fields }),
-      error: (message, fields) => log.error(message, { ...ids, ...fields }),
-    },
+    execution: { id: String(body.executionId), runId: String(execution.runId), manifest },
+    log,
   };
 }

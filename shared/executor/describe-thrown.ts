@@ -1,4 +1,4 @@
-import { NonRetryableError } from '../errors.ts';
+import { NonRetryableError, StepFailedError } from '../errors.ts';
 import { toStorableText } from '../model/json.ts';
 import type { Failure } from '../transitions/end-runs.ts';
 import type { Redact } from './redact.ts';
@@ -7,6 +7,7 @@ import { readProperty, toPlain } from './to-plain.ts';
 
 const MESSAGE_LENGTH = 4_000;
 const STACK_LENGTH = 16_000;
+const NAME_LENGTH = 200;
 /** How far causes and gathered errors are followed, and how many of the latter. */
 const DEPTH = 3;
 const BREADTH = 5;
@@ -17,14 +18,26 @@ const BREADTH = 5;
  */
 export function describeThrown(thrown: unknown, redact: Redact): Failure {
   try {
+    // What was recorded of a step has been through here before.
+    if (thrown instanceof StepFailedError)
+      return { code: thrown.code, message: thrown.message, stack: thrown.stack, step: thrown.step, isFinal: !thrown.retryable };
     const isFinal = thrown instanceof NonRetryableError || (isError(thrown) && read(thrown, 'name', redact) === 'NonRetryableError');
     const code = thrown instanceof RunAborted ? thrown.code : isFinal ? 'non_retryable' : 'thrown';
     // Where a signal was given says nothing about the workflow.
     const stack =
       isError(thrown) && !(thrown instanceof RunAborted) ? toStorableText(describeStack(thrown, redact), STACK_LENGTH) : undefined;
-    return { code, message: toStorableText(describeMessage(thrown, redact), MESSAGE_LENGTH), stack, isFinal };
+    return { code, message: toStorableText(describeMessage(thrown, redact), MESSAGE_LENGTH), stack, step: findStep(thrown), isFinal };
   } catch {
     return { code: 'thrown', message: 'a value was thrown that cannot be read', isFinal: false };
+  }
+}
+
+/** What an error calls itself. */
+export function describeName(thrown: unknown): string {
+  try {
+    return (isError(thrown) && read(thrown, 'name', (text) => text).slice(0, NAME_LENGTH)) || 'Error';
+  } catch {
+    return 'Error';
   }
 }
 
@@ -49,6 +62,17 @@ function describeStack(thrown: object, redact: Redact, depth = DEPTH): string {
     own,
     ...below.map((cause) => `caused by: ${isError(cause) ? describeStack(cause, redact, depth - 1) : describeValue(cause, redact)}`),
   ].join('\n');
+}
+
+/** The step that a workflow's own error goes back to. */
+function findStep(thrown: unknown, depth = DEPTH): string | undefined {
+  if (thrown instanceof StepFailedError) return thrown.step;
+  if (depth === 0 || !isError(thrown)) return undefined;
+  for (const cause of listCauses(thrown).causes) {
+    const step = findStep(cause, depth - 1);
+    if (step !== undefined) return step;
+  }
+  return undefined;
 }
 
 /** The cause of an error, and the errors that it gathers. */

@@ -14,7 +14,9 @@ export async function handBackUnknown(db: Db, { ids, leaseToken }: { ids: Execut
        order by id for no key update
     )
     update waybill.execution e
-       set state = 'pending', lease_token = null, lease_expires_at = null, started_at = null, sent_at = waybill.now(),
+       set state = 'pending', lease_token = null, lease_expires_at = null, sent_at = waybill.now(), claimed_at = null,
+           -- What was begun under an earlier deployment goes on from there.
+           started_at = case when e.started_at < e.claimed_at then e.started_at end,
            unknown_since_at = coalesce(e.unknown_since_at, waybill.now())
       from held where e.id = held.id and e.state = 'in_progress'
     returning e.id`);

@@ -1,9 +1,10 @@
+import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { messageOf } from '../errors.ts';
 import type { ThreadReport, ThreadRequest, Watch } from './renewal-messages.ts';
 
-/** In the bundle the thread is a file of its own beside every chunk; run from the sources it is the source. */
-const threadUrl = new URL(import.meta.url.endsWith('.ts') ? './renewal-thread.ts' : './renewal-thread.mjs', import.meta.url);
+/** The thread is a module of its own beside this one, and beside every chunk of a bundle; its name ends as theirs do. */
+const threadUrl = new URL(`./renewal-thread${extname(import.meta.url)}`, import.meta.url);
 const RESTART_MS = 1_000;
 
 const watches = new Map<string, { watch: Watch; onReport: (report: ThreadReport) => void }>();

@@ -15,6 +15,8 @@ export function limitInvocation(remainingMs: number, { recordingMs, graceMs }: E
 
 export interface RunLimits {
   timeoutSeconds: number | null;
+  /** What earlier invocations have used of the timeout. */
+  runningMs: number;
   stopAt: number;
 }
 
@@ -22,15 +24,19 @@ export interface RunLimits {
 const LONGEST_MS = 2 ** 31 - 1;
 
 /** How long the run may take, from now. */
-export function allowedMs({ timeoutSeconds, stopAt }: RunLimits): number {
-  const untilStopMs = Math.max(stopAt - performance.now(), 0);
-  return Math.min(untilStopMs, timeoutSeconds ? timeoutSeconds * 1000 : LONGEST_MS, LONGEST_MS);
+export function allowedMs(limits: RunLimits): number {
+  return Math.min(Math.max(limits.stopAt - performance.now(), 0), leftOfTimeoutMs(limits), LONGEST_MS);
+}
+
+/** The timeout counts the time in which the run was running, in however many invocations, and not the time in which it slept or waited. */
+function leftOfTimeoutMs({ timeoutSeconds, runningMs }: RunLimits): number {
+  return timeoutSeconds === null ? LONGEST_MS : Math.max(timeoutSeconds * 1000 - runningMs, 0);
 }
 
 /** Aborts the run at its own timeout or at the invocation's end, whichever comes first, unless stopped. */
 export function startLimits(limits: RunLimits, abort: AbortController): { stop(): void } {
   const { timeoutSeconds, stopAt } = limits;
-  const isTimeout = timeoutSeconds !== null && performance.now() + timeoutSeconds * 1000 < stopAt;
+  const isTimeout = timeoutSeconds !== null && performance.now() + leftOfTimeoutMs(limits) < stopAt;
   const timer = setTimeout(() => abort.abort(isTimeout ? reasons.timeout(timeoutSeconds) : reasons.deadline()), allowedMs(limits));
   return { stop: () => clearTimeout(timer) };
 }

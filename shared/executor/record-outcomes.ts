@@ -1,19 +1,10 @@
-import { setTimeout as wait } from 'node:timers/promises';
-import { type Database, type DatabaseOptions, openDatabase } from '../db/database.ts';
-import { isConnectionLost, isRowRefused } from '../db/postgres-errors.ts';
+import type { Database } from '../db/database.ts';
+import { isRowRefused } from '../db/postgres-errors.ts';
 import { messageOf } from '../errors.ts';
 import { toStorableText } from '../model/json.ts';
-import type { Logger } from '../observability/log.ts';
 import { type EndedRun, endRuns, type Outcome } from '../transitions/end-runs.ts';
 import { findRecordedOutcomes } from './find-recorded-outcomes.ts';
-
-export interface RecordOutcomes {
-  database: Database;
-  databaseOptions: DatabaseOptions;
-  /** The pauses before each further try. */
-  retryMs: readonly number[];
-  log: Logger;
-}
+import { type ReachDatabase, reachDatabase } from './reach-database.ts';
 
 /**
  * Records outcomes as one set, on three levels: over the pooled connection; when that is lost, over a fresh one, a few times; when the database stays away, by the
@@ -22,31 +13,8 @@ export interface RecordOutcomes {
  * Repeating is safe: what was committed without our hearing of it no longer meets the condition, is recognized by its token and outcome, and counts as
  * recorded now. An outcome that is missing from the answer was refused, because somebody else has ended the run.
  */
-export async function recordOutcomes(
-  outcomes: Outcome[],
-  { database, databaseOptions, retryMs, log }: RecordOutcomes,
-): Promise<EndedRun[]> {
-  try {
-    return await record(database, outcomes);
-  } catch (error) {
-    if (!isConnectionLost(error)) throw error;
-    log.warn('the connection was lost while outcomes were recorded, trying again on a fresh one', { error });
-  }
-  const fresh = openDatabase({ ...databaseOptions, maxConnections: 1 });
-  try {
-    for (let attempt = 0; ; attempt++) {
-      try {
-        return await record(fresh, outcomes);
-      } catch (error) {
-        const pauseMs = retryMs[attempt];
-        if (pauseMs === undefined || !isConnectionLost(error)) throw error;
-        log.warn('the database went away while outcomes were recorded, trying again', { error, attempt: attempt + 1 });
-        await wait(pauseMs);
-      }
-    }
-  } finally {
-    fresh.close().catch(() => {});
-  }
+export function recordOutcomes(outcomes: Outcome[], dependencies: ReachDatabase): Promise<EndedRun[]> {
+  return reachDatabase('outcomes were recorded', (database) => record(database, outcomes), dependencies);
 }
 
 /** An outcome that Postgres cannot store must not take the others of its set along: alone, it becomes a failure that says so. */

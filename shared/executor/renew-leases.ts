@@ -2,12 +2,9 @@ import type { Db } from '../db/database.ts';
 import { sql } from '../db/sql.ts';
 import type { ExecutionId } from '../model/ids.ts';
 import { toStorableText } from '../model/json.ts';
+import type { Progress } from '../transitions/finish-executions.ts';
 
-export interface Progress {
-  done: number;
-  total?: number;
-  message?: string;
-}
+export type { Progress } from '../transitions/finish-executions.ts';
 
 export interface RenewLeases {
   leases: { id: ExecutionId; progress?: Progress }[];

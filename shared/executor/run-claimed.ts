@@ -2,14 +2,17 @@ import type { EndedRun, Outcome } from '../transitions/end-runs.ts';
 import { announceEnded } from './announce-ended.ts';
 import type { ClaimedExecution } from './claim-executions.ts';
 import { collectOutcomes } from './collect-outcomes.ts';
+import { describeThrown } from './describe-thrown.ts';
 import { handBackUnknown } from './hand-back.ts';
-import { type Invoked, invokeWorkflow } from './invoke-workflow.ts';
+import { type Ended, invokeWorkflow } from './invoke-workflow.ts';
 import { keepLeases } from './keep-leases.ts';
 import { allowedMs, type InvocationLimits, startLimits } from './limit-run.ts';
 import { recordOutcomes } from './record-outcomes.ts';
 import { createRedact } from './redact.ts';
+import type { Progress } from './renew-leases.ts';
 import type { ExecutorDependencies } from './run.ts';
-import { RunAborted, reasons } from './run-aborted.ts';
+import { isAbortedBy, reasons } from './run-aborted.ts';
+import { suspendRun } from './suspend-run.ts';
 import type { ExecutorTimings } from './timings.ts';
 
 export interface RunClaimed extends ExecutorDependencies {
@@ -28,7 +31,7 @@ export async function runClaimed(claimed: ClaimedExecution[], dependencies: RunC
   const handingBack = handBack(unknown, dependencies);
   const runs = claimed.filter((execution) => !unknown.includes(execution));
   const aborts = new Map(runs.map(({ id }) => [id, new AbortController()]));
-  const leases = keepLeases({
+  const leases = (dependencies.keepLeases ?? keepLeases)({
     databaseUrl: databaseOptions.url,
     leaseToken,
     leases: runs.map((run) => ({ id: run.id, renewUntilAt: new Date(Date.now() + allowedMs({ ...run, ...limits }) + timings.overtimeMs) })),
@@ -39,6 +42,7 @@ export async function runClaimed(claimed: ClaimedExecution[], dependencies: RunC
     log,
   });
   const redactNow = () => createRedact([databaseOptions.url]);
+  const reach = { retryMs: timings.recordingRetryMs };
   const ended: EndedRun[] = [];
   const announced: Promise<void>[] = [];
   const outcomes = collectOutcomes(timings.groupCommitMs, async (batch) => {
@@ -57,16 +61,33 @@ export async function runClaimed(claimed: ClaimedExecution[], dependencies: RunC
     const timer = startLimits({ ...execution, ...limits }, abort);
     const startedAt = performance.now();
     const workflow = workflows.get(execution.workflowName);
-    const invoked = workflow
-      ? await invokeWorkflow(workflow, execution, { signal, graceMs: limits.graceMs, log, createRedact: redactNow })
-      : failUnknown(execution);
+    const onLost = () => aborts.get(id)?.abort(reasons.leaseLost());
+    let progress: Progress | undefined;
+    const reportProgress = (latest: Progress) => {
+      progress = latest;
+      leases.reportProgress(id, latest);
+    };
+    const invoke = {
+      ...dependencies,
+      ...limits,
+      ...reach,
+      logFlushMs: timings.logFlushMs,
+      signal,
+      onLost,
+      reportProgress,
+      createRedact: redactNow,
+    };
+    const invoked = workflow ? await invokeWorkflow(workflow, execution, invoke) : failUnknown(execution);
     timer.stop();
     aborts.delete(id);
-    const isLost = signal.reason instanceof RunAborted && signal.reason.code === 'lease_lost';
-    if (isLost && invoked.state !== 'completed') {
+    const ran = { executionId: id, planId: execution.planId, leaseToken, runningMs: performance.now() - startedAt, progress };
+    if (isAbortedBy(signal, 'lease_lost') && !('output' in invoked)) {
       leases.release(id);
       log.warn('the lease was lost, the run is left to whoever ended it', { executionId: String(id) });
-    } else outcomes.add({ executionId: id, leaseToken, runningMs: performance.now() - startedAt, ...invoked });
+    } else if (invoked.state !== 'suspended') outcomes.add({ ...ran, ...invoked });
+    else if ((await suspendRun(ran, invoked.suspension, { ...dependencies, ...reach })) === 'cancel_requested')
+      outcomes.add({ ...ran, state: 'cancelled', failure: describeThrown(reasons.cancelled(), redactNow()) });
+    else leases.release(id);
   }
 
   await Promise.all(runs.map(run));
@@ -106,7 +127,7 @@ async function handBack(unknown: ClaimedExecution[], { database, leaseToken, log
   }
 }
 
-function failUnknown({ workflowName }: ClaimedExecution): Invoked {
+function failUnknown({ workflowName }: ClaimedExecution): Ended {
   const message = `workflow '${workflowName}' is not part of the deployed app: add it to the app's workflows and deploy, then retry`;
   return { state: 'failed', failure: { code: 'unknown_workflow', message, isFinal: true } };
 }

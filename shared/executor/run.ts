@@ -7,6 +7,7 @@ import type { Metrics } from '../observability/metrics.ts';
 import type { Doorbell } from '../queue/doorbell.ts';
 import type { EndedRun } from '../transitions/end-runs.ts';
 import { claimExecutions } from './claim-executions.ts';
+import type { KeepLeases, LeaseKeeper } from './keep-leases.ts';
 import { limitInvocation } from './limit-run.ts';
 import { redactLog } from './redact-log.ts';
 import { runClaimed } from './run-claimed.ts';
@@ -17,10 +18,14 @@ export interface ExecutorDependencies {
   /** How to reach the same database over connections beside the pool's: for renewals, and for outcomes when the pool fails. */
   databaseOptions: DatabaseOptions;
   doorbell: Doorbell;
+  /** Where the bells of this pool are heard: a run that goes on in another invocation is rung there. Without it the manager rings, half a minute later. */
+  workQueueUrl?: string;
   workflows: ReadonlyMap<string, AnyWorkflow>;
   log: Logger;
   metrics?: Metrics;
   timings?: Partial<ExecutorTimings>;
+  /** Who keeps the leases of what runs; a thread that renews them, if not said. Under the clock of the test kit, which stands still meanwhile, there is nothing to renew. */
+  keepLeases?: (options: KeepLeases) => LeaseKeeper;
 }
 
 export interface Invocation {

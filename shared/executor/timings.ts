@@ -1,4 +1,4 @@
-/** Every duration that the executor goes by. Tests pass shorter ones; there is no other way to change them. */
+/** Every duration that the executor goes by. Tests pass shorter ones; of a deployment only the lease can be set, see `leaseTimings`. */
 export interface ExecutorTimings {
   /** How long a claim, or a renewal, keeps others away. */
   leaseSeconds: number;
@@ -20,6 +20,8 @@ export interface ExecutorTimings {
   groupCommitMs: number;
   /** The pauses before outcomes are sent again to a database that went away; after the last, the lease decides. */
   recordingRetryMs: readonly number[];
+  /** How long lines that a run logs wait for others before they are kept beside it. */
+  logFlushMs: number;
   /** How long an unknown workflow is waited for: a rollout may be under way. */
   rolloutSeconds: number;
 }
@@ -35,5 +37,6 @@ export const defaultTimings: ExecutorTimings = {
   recordingMs: 5_000,
   groupCommitMs: 20,
   recordingRetryMs: [50, 250, 1_000, 3_000],
+  logFlushMs: 1_000,
   rolloutSeconds: 600,
 };

@@ -1,5 +1,6 @@
 import { sql } from '../db/sql.ts';
 import type { CycleContext } from './cycle.ts';
+import { nextInstant } from './next-instant.ts';
 
 /** The heartbeat comes every minute anyway; only what is due before it needs a wake of its own. */
 const HEARTBEAT_SECONDS = 60;
@@ -24,11 +25,7 @@ interface NextInstants {
 export async function planNextWake<Round extends object>(round: Round, { db }: CycleContext): Promise<Round & { planned: PlannedWake }> {
   const [next] = await db.query<NextInstants>(sql`
     select exists (select from waybill.work_queue where status = 'queued' and available_at <= waybill.now()) as "hasQueuedWork",
-           extract(epoch from least(
-             (select min(next_due_at) from waybill.manifest where next_due_at is not null),
-             (select min(available_at) from waybill.work_queue where status = 'queued' and available_at > waybill.now()),
-             (select min(lease_expires_at) from waybill.execution where state = 'in_progress' and lease_expires_at is not null)
-           ) - waybill.now())::double precision as "nextInSeconds",
+           extract(epoch from ${nextInstant} - waybill.now())::double precision as "nextInSeconds",
            (select extract(epoch from armed_at - waybill.now())::double precision from waybill.scheduler_state
              where armed_generation = wake_generation and armed_at > waybill.now()) as "armedInSeconds"`);
   const { hasQueuedWork = false, nextInSeconds = null, armedInSeconds = null } = next ?? {};

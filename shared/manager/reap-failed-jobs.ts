@@ -22,7 +22,8 @@ export async function reapFailedJobs<Round extends { manifests: ManifestView[] }
   if (!exhausted.length) return round;
   const reaped = await db.query<{ manifestId: ManifestId }>(sql`
     insert into waybill.dead_letter (manifest_id, execution_id, run_id, input, consumed_counts, reason, message, failed_count)
-    select m.id, e.id, e.run_id, e.input, e.consumed_counts, 'exhausted', e.failure_message, m.failed_count
+    select m.id, e.id, e.run_id, e.input, e.consumed_counts,
+           (case when e.group_count is not null then 'plan_failed' else 'exhausted' end)::waybill.dead_letter_reason, e.failure_message, m.failed_count
       from waybill.manifest m
      cross join lateral (select * from waybill.execution x
                           where x.manifest_id = m.id and x.parent_id is null and x.state = 'failed'

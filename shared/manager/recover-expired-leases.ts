@@ -2,7 +2,9 @@ import type { Db } from '../db/database.ts';
 import { sql } from '../db/sql.ts';
 import type { ExecutionId } from '../model/ids.ts';
 import { type EndedRun, endRuns, type Outcome } from '../transitions/end-runs.ts';
+import { parkNestedRuns } from '../transitions/park-nested-runs.ts';
 import type { CycleContext } from './cycle.ts';
+import { findLatePlans, findRestingPlans } from './find-plans.ts';
 
 const LIMIT = 200;
 /** As many bells without an answer as this, and something is wrong that another bell cannot mend. */
@@ -10,12 +12,14 @@ const MOST_RINGS = 10;
 
 /**
  * Ends what nobody will end any more: runs whose executor has not been heard of since its lease ran out, and executions that no bell could start. A lost lease is a
- * failed attempt; but runs that were lost together, in one invocation, are handed back and run alone, since one of them may have killed the others.
+ * failed attempt; but runs that were lost together, in one invocation, are handed back and run alone, since one of them may have killed the others. Plans that ran out of time are stopped, and
+ * one that nothing moves goes on; all of it as one set, whose locks are taken once and in order.
  */
 export async function recoverExpiredLeases(_: object, { db }: CycleContext): Promise<{ recovered: EndedRun[] }> {
   const lost = await findLost(db);
   const alone = lost.filter(({ isAlone }) => isAlone).map(({ id }) => fail(id));
-  const recovered = await endRuns(db, [...alone, ...(await findNeverStarted(db))]);
+  const plans = { stop: await findLatePlans(db), advance: await findRestingPlans(db) };
+  const recovered = await endRuns(db, [...alone, ...(await findNeverStarted(db))], plans);
   await handBack(
     db,
     lost.filter(({ isAlone }) => !isAlone).map(({ id }) => id),
@@ -50,16 +54,21 @@ function fail(executionId: ExecutionId): Outcome {
  */
 async function handBack(db: Db, ids: ExecutionId[]): Promise<void> {
   if (!ids.length) return;
-  await db.query(sql`
+  const handedBack = await db.query<{ id: ExecutionId }>(sql`
     with held as (
       select id from waybill.execution
        where id = any(${ids}::bigint[]) and state = 'in_progress' and lease_expires_at < waybill.now()
        order by id for no key update skip locked
     )
     update waybill.execution e
-       set state = 'pending', is_solo = true, lease_token = null, lease_expires_at = null, started_at = null, sent_at = null, ring_count = 0,
-           running_ms = e.running_ms + (extract(epoch from waybill.now() - e.started_at) * 1000)::bigint
-      from held where e.id = held.id and e.state = 'in_progress'`);
+       set state = 'pending', is_solo = true, lease_token = null, lease_expires_at = null, claimed_at = null, sent_at = null, ring_count = 0,
+           running_ms = e.running_ms + (extract(epoch from waybill.now() - coalesce(e.claimed_at, e.started_at)) * 1000)::bigint
+      from held where e.id = held.id and e.state = 'in_progress'
+    returning e.id`);
+  await parkNestedRuns(
+    db,
+    handedBack.map(({ id }) => id),
+  );
 }
 
 async function findNeverStarted(db: Db): Promise<Outcome[]> {

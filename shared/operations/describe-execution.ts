@@ -1,5 +1,6 @@
 import type { ExecutionRow, ExecutionState } from '../db/queries/execution-columns.ts';
-import type { ExecutionDetailRow, RelatedExecutionRow, StepRow } from '../db/queries/select-execution.ts';
+import type { ExecutionDetailRow, LogRow, RelatedExecutionRow, StepRow } from '../db/queries/select-execution.ts';
+import { describePlan, type PlanDescription } from './describe-plan.ts';
 import { toInstant } from './instant.ts';
 
 /** An execution as a list shows it. */
@@ -28,19 +29,38 @@ export interface ExecutionDescription {
 
 /** An execution by itself, with all that belongs to it. */
 export interface ExecutionDetail extends ExecutionDescription {
+  /** What it told of its items, in its steps and outside of them. */
+  items: { count: number; failedCount: number; warningCount: number };
   steps: StepDescription[];
   children: RelatedExecution[];
   /** Every attempt of the same run, this one included, the first one first. */
   attempts: RelatedExecution[];
+  /** How far it is, if it is a plan. */
+  plan: PlanDescription | null;
+  /** The last two hundred lines that it logged; the log stream has all. */
+  logs: LogDescription[];
+}
+
+export interface LogDescription {
+  loggedAt: string;
+  level: LogRow['level'];
+  message: string;
+  fields: Record<string, unknown> | null;
 }
 
 export interface StepDescription {
   name: string;
+  kind: StepRow['kind'];
+  /** The execution that ran it: a later attempt takes over what an earlier one completed. */
+  executionId: string;
   state: StepRow['state'];
   /** Null when there is none, or when `outputBytes` exceeds 4096. */
   output: unknown;
   outputBytes: number | null;
   failureMessage: string | null;
+  itemCount: number;
+  failedItemCount: number;
+  warningCount: number;
   startedAt: string;
   finishedAt: string | null;
 }
@@ -86,9 +106,12 @@ export function describeExecutionDetail(row: ExecutionDetailRow): ExecutionDetai
   return {
     ...execution,
     failure: execution.failure && { ...execution.failure, stack: row.failure_stack },
+    items: { count: row.item_count, failedCount: row.failed_item_count, warningCount: row.warning_count },
     steps: row.steps.map(describeStep),
     children: row.children.map(describeRelated),
     attempts: row.attempts.map(describeRelated),
+    plan: row.plan && describePlan(row.plan),
+    logs: row.logs.map(({ logged_at, level, message, fields }) => ({ loggedAt: toInstant(logged_at), level, message, fields })),
   };
 }
 
@@ -100,10 +123,15 @@ function describeProgress({ progress_done, progress_total, progress_message }: E
 function describeStep(row: StepRow): StepDescription {
   return {
     name: row.name,
+    kind: row.kind,
+    executionId: row.execution_id,
     state: row.state,
     output: row.output,
     outputBytes: row.output_bytes,
     failureMessage: row.failure_message,
+    itemCount: row.item_count,
+    failedItemCount: row.failed_item_count,
+    warningCount: row.warning_count,
     startedAt: toInstant(row.started_at),
     finishedAt: toInstant(row.finished_at),
   };

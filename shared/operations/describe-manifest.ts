@@ -1,4 +1,5 @@
 import type { ManifestState } from '../db/queries/manifest-state.ts';
+import type { PlanStep } from '../db/queries/plan-steps.ts';
 import type { ManifestRow } from '../db/queries/select-manifests.ts';
 import { toInstant } from './instant.ts';
 
@@ -24,6 +25,10 @@ export interface ManifestDescription {
   priority: number;
   maxAttempts: number;
   timeoutSeconds: number | null;
+  /** The app that declares it, or `runtime`. */
+  owner: string;
+  /** Counts the changes to what is declared: give it back with a change to be told if somebody was faster. */
+  version: number;
   nextDueAt: string | null;
   lastSuccessfulRun: string | null;
   successCount: number;
@@ -32,6 +37,12 @@ export interface ManifestDescription {
   state: ManifestState;
   /** At most five, the newest first. */
   lastRuns: { id: string; state: string; startedAt: string | null; finishedAt: string | null }[];
+}
+
+/** A manifest by itself. */
+export interface ManifestDetail extends ManifestDescription {
+  /** Of a plan: its groups in the order in which they run, each with the steps that run side by side. Null for a job. */
+  steps: PlanStep[][] | null;
 }
 
 export function describeManifest(row: ManifestRow): ManifestDescription {
@@ -55,6 +66,8 @@ export function describeManifest(row: ManifestRow): ManifestDescription {
     priority: row.priority,
     maxAttempts: row.max_attempts,
     timeoutSeconds: row.timeout_seconds,
+    owner: row.owner,
+    version: row.version,
     nextDueAt: toInstant(row.next_due_at),
     lastSuccessfulRun: toInstant(row.last_successful_run),
     successCount: row.success_count,

@@ -1,4 +1,5 @@
-import type { WaitingEntry, WhyRow } from '../db/queries/select-why.ts';
+import type { WhyRow } from '../db/queries/select-why.ts';
+import type { WaitingEntry } from '../db/queries/waiting-entry.ts';
 import { instantSeenFrom } from './phrases.ts';
 import type { PoolSizes, Reason } from './why.ts';
 
@@ -6,7 +7,7 @@ import type { PoolSizes, Reason } from './why.ts';
 export function explainQueue(facts: WhyRow, pools: PoolSizes): Reason[] {
   const first = findFirst(facts);
   if (!first) return [];
-  const obstacles = [...explainOrder(facts, first), ...explainCapacity(facts, first), ...explainGroup(first), ...explainPool(first, pools)];
+  const obstacles = [...explainOrder(facts, first), ...explainAdmission(facts, first, pools)];
   if (!obstacles.length && !facts.deadLetter) {
     const message = `entry ${first.id} has been queued since ${instantSeenFrom(facts.now, first.createdAt)}: the dispatcher's next claim admits it`;
     obstacles.push({ code: 'queued', message });
@@ -18,6 +19,13 @@ export function explainQueue(facts: WhyRow, pools: PoolSizes): Reason[] {
   }
   return obstacles;
 }
+
+/** What keeps an entry whose turn it is from being admitted. A plan takes no slot, so only a switch that is off keeps it. */
+export function explainAdmission(facts: Capacity, entry: WaitingEntry, pools?: PoolSizes): Reason[] {
+  return [...explainCapacity(facts, entry), ...explainGroup(entry), ...(pools ? explainPool(entry, pools) : [])];
+}
+
+type Capacity = Pick<WhyRow, 'isPaused' | 'maxActiveJobs' | 'liveCount'>;
 
 /**
  * The entry whose turn it is, by the dispatcher's rules: a retry keeps every other back; then the fresh one, unless it is delayed and the first of the series is not.
@@ -43,25 +51,26 @@ function explainOrder({ execution, maxAttempts, now }: WhyRow, { id, lane, attem
   return reasons;
 }
 
-function explainCapacity({ isPaused, maxActiveJobs, liveCount }: WhyRow, { id }: WaitingEntry): Reason[] {
+function explainCapacity({ isPaused, maxActiveJobs, liveCount }: Capacity, { id, pool }: WaitingEntry): Reason[] {
   const reasons: Reason[] = [];
   if (isPaused) reasons.push({ code: 'paused', message: `everything is paused, so entry ${id} is not admitted: POST /v1/unpause` });
-  if (maxActiveJobs !== null && liveCount >= maxActiveJobs)
+  if (pool !== null && maxActiveJobs !== null && liveCount >= maxActiveJobs)
     reasons.push({ code: 'capacity_full', message: `global capacity is used up: ${liveCount} live of at most ${maxActiveJobs}` });
   return reasons;
 }
 
-function explainGroup({ id, group, isGroupEnabled, groupLiveCount, groupMaxActiveJobs }: WaitingEntry): Reason[] {
+function explainGroup({ id, pool, group, isGroupEnabled, groupLiveCount, groupMaxActiveJobs }: WaitingEntry): Reason[] {
   const reasons: Reason[] = [];
   if (!isGroupEnabled)
     reasons.push({ code: 'group_disabled', message: `group '${group}' is disabled and holds entry ${id} until it is enabled` });
-  if (groupMaxActiveJobs !== null && groupLiveCount >= groupMaxActiveJobs)
+  if (pool !== null && groupMaxActiveJobs !== null && groupLiveCount >= groupMaxActiveJobs)
     reasons.push({ code: 'group_full', message: `group '${group}' is full: ${groupLiveCount} live of at most ${groupMaxActiveJobs}` });
   return reasons;
 }
 
 /** A pool has at most twice live of what its executors take at once: no bell waits behind a backlog of bells. */
 function explainPool({ id, pool, poolLiveCount }: WaitingEntry, pools: PoolSizes): Reason[] {
+  if (pool === null) return [];
   const size = Object.hasOwn(pools, pool) ? pools[pool] : undefined;
   if (!size) {
     const message = `pool '${pool}' of entry ${id} does not exist: this deployment has ${Object.keys(pools).join(', ')}`;

@@ -1,6 +1,6 @@
 import type { Db } from '../db/database.ts';
 import { sql } from '../db/sql.ts';
-import { ConflictError, NotFoundError } from '../errors.ts';
+import { ConflictError, InvalidInputError, NotFoundError } from '../errors.ts';
 import type { ManifestId, WorkQueueId } from '../model/ids.ts';
 import type { Initiator } from '../model/initiator.ts';
 import { consumeSuccesses } from '../transitions/consume-successes.ts';
@@ -17,7 +17,10 @@ interface Resolved {
   counts: Record<string, number>;
 }
 
-/** Tries a dead-lettered run again, in the retry place, with the input and counts that failed. An edited input starts a new run. */
+/**
+ * Tries a dead-lettered run again, in the retry place, with the input and counts that failed. An edited input starts a new run. For a plan this is to resume it: what its failed
+ * execution has completed is not run again.
+ */
 export async function retryDeadLetter(
   context: OperationContext,
   id: string,
@@ -27,6 +30,7 @@ export async function retryDeadLetter(
   const entryId = await context.database.transaction(async (db) => {
     const resolved = await resolve(db, id, 'retried', null, context.initiator);
     await refuseUndeclared(db, resolved);
+    if (input !== undefined) await refusePlan(db, resolved);
     const entry = await queueRetry(db, resolved.id, input, context.initiator);
     if (entry === undefined)
       throw new ConflictError('already_queued', `the manifest of dead letter '${id}' already has a retry in the queue`);
@@ -95,18 +99,30 @@ async function refuseUndeclared(db: Db, { id, manifestId }: Resolved): Promise<v
   );
 }
 
+async function refusePlan(db: Db, { id }: Resolved): Promise<void> {
+  const [plan] = await db.query(sql`
+    select from waybill.dead_letter d join waybill.execution e on e.id = d.execution_id where d.id = ${id} and e.group_count is not null`);
+  if (!plan) return;
+  throw new InvalidInputError(
+    'invalid_request',
+    `dead letter '${id}' is of a plan, whose steps have their own inputs: retry it without input, after the definition was changed if need be`,
+  );
+}
+
 async function queueRetry(db: Db, deadLetterId: number, input: unknown, initiator: Initiator): Promise<WorkQueueId | undefined> {
   const edited = input === undefined ? null : JSON.stringify(input);
   const [entry] = await db.query<{ id: WorkQueueId }>(sql`
     insert into waybill.work_queue (workflow_name, input, is_input_given, pool, manifest_id, group_id, run_id, attempt, priority, lane, origin, occurrence_at,
                                     dead_letter_id, max_attempts, timeout_seconds, backoff_initial_seconds, backoff_factor, backoff_max_seconds,
                                     backoff_jitter, consumed_counts, initiator_type, initiator_id, initiator_name)
-    select e.workflow_name, coalesce(${edited}::jsonb, d.input), true, e.pool, e.manifest_id, e.group_id,
+    select e.workflow_name, coalesce(${edited}::jsonb, d.input), true, e.pool, e.manifest_id, coalesce(m.group_id, e.group_id),
            case when ${edited}::jsonb is null then e.run_id end, case when ${edited}::jsonb is null then e.attempt + 1 else 1 end, e.priority, 'retry',
            'dead_letter', e.occurrence_at, d.id,
-           case when e.manifest_id is null then e.attempt + e.max_attempts else e.max_attempts end, e.timeout_seconds, e.backoff_initial_seconds,
+           case when e.manifest_id is null then e.attempt + e.max_attempts else e.max_attempts end,
+           -- A plan starts anew with what its definition says by now, its timeout included.
+           case when e.group_count is not null then m.timeout_seconds else e.timeout_seconds end, e.backoff_initial_seconds,
            e.backoff_factor, e.backoff_max_seconds, e.backoff_jitter, d.consumed_counts, ${initiator.type}, ${initiator.id}, ${initiator.name}
-      from waybill.dead_letter d join waybill.execution e on e.id = d.execution_id
+      from waybill.dead_letter d join waybill.execution e on e.id = d.execution_id left join waybill.manifest m on m.id = e.manifest_id
      where d.id = ${deadLetterId}
         on conflict do nothing
     returning id`);

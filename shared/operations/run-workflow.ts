@@ -1,10 +1,15 @@
+import type { Db } from '../db/database.ts';
 import { sql } from '../db/sql.ts';
-import { InvalidInputError, NotFoundError } from '../errors.ts';
+import { ConflictError, InvalidInputError, NotFoundError } from '../errors.ts';
 import type { WorkQueueId } from '../model/ids.ts';
+import type { Initiator } from '../model/initiator.ts';
 import { checkDelaySeconds, checkInput } from './check-input.ts';
 import type { OperationContext } from './context.ts';
 import { isName } from './paging.ts';
 import { recordAudit } from './record-audit.ts';
+
+/** Each takes a removal at the very moment. */
+const GROUP_ATTEMPTS = 3;
 
 export interface RunWorkflow {
   workflow: string;
@@ -31,25 +36,54 @@ export async function runWorkflow(
       : [];
     if (!known)
       throw new NotFoundError('workflow_not_found', `workflow '${workflow}' is not deployed: GET /v1/workflows lists those that are`);
-    await db.query(sql`insert into waybill.manifest_group (name) values (${workflow}) on conflict (name) do nothing`);
-    const [entry] = await db.query<{ id: WorkQueueId }>(sql`
-      insert into waybill.work_queue (workflow_name, input, is_input_given, pool, group_id, priority, lane, origin, available_at, max_attempts, timeout_seconds,
-                                      initiator_type, initiator_id, initiator_name)
-      select ${workflow}, ${JSON.stringify(input)}::jsonb, true, ${known.pool}, g.id, ${priority}, 'fresh', 'manual',
-             waybill.now() + make_interval(secs => ${delaySeconds}), ${maxAttempts}, ${timeoutSeconds ?? null},
-             ${initiator.type}, ${initiator.id}, ${initiator.name}
-        from waybill.manifest_group g where g.name = ${workflow} for key share
-      returning id`);
+    const entryId = await queueRun(db, {
+      workflow,
+      input,
+      delaySeconds,
+      maxAttempts,
+      priority,
+      timeoutSeconds,
+      pool: known.pool,
+      initiator,
+    });
     await recordAudit(db, initiator, {
       action: 'workflow.run',
       targetType: 'workflow',
       target: workflow,
-      after: { queueEntryId: String(entry!.id) },
+      after: { queueEntryId: String(entryId) },
     });
-    return entry!.id;
+    return entryId;
   });
   await (delaySeconds > 0 ? doorbell.pokeManager() : doorbell.pokeDispatcher());
   return { queueEntryId: String(id) };
+}
+
+type QueuedRun = RunWorkflow & { delaySeconds: number; maxAttempts: number; priority: number; pool: string; initiator: Initiator };
+
+/** Housekeeping may remove the group, as long as nothing names it, between finding it there and holding it: then it is created once more. */
+async function queueRun(db: Db, run: QueuedRun): Promise<WorkQueueId> {
+  for (let attempt = 0; attempt < GROUP_ATTEMPTS; attempt++) {
+    await db.query(sql`insert into waybill.manifest_group (name) values (${run.workflow}) on conflict (name) do nothing`);
+    const entryId = await insertEntry(db, run);
+    if (entryId !== undefined) return entryId;
+  }
+  throw new ConflictError('group_gone', `group '${run.workflow}' was removed while the run was queued: try again`, { retryable: true });
+}
+
+/** Undefined means that the group is gone. */
+async function insertEntry(
+  db: Db,
+  { workflow, input, pool, priority, delaySeconds, maxAttempts, timeoutSeconds, initiator }: QueuedRun,
+): Promise<WorkQueueId | undefined> {
+  const [entry] = await db.query<{ id: WorkQueueId }>(sql`
+    insert into waybill.work_queue (workflow_name, input, is_input_given, pool, group_id, priority, lane, origin, available_at, max_attempts, timeout_seconds,
+                                    initiator_type, initiator_id, initiator_name)
+    select ${workflow}, ${JSON.stringify(input)}::jsonb, true, ${pool}, g.id, ${priority}, 'fresh', 'manual',
+           waybill.now() + make_interval(secs => ${delaySeconds}), ${maxAttempts}, ${timeoutSeconds ?? null},
+           ${initiator.type}, ${initiator.id}, ${initiator.name}
+      from waybill.manifest_group g where g.name = ${workflow} for key share
+    returning id`);
+  return entry?.id;
 }
 
 function checkWhole(name: string, value: number, least: number, most: number): void {

@@ -3,6 +3,7 @@ import { sql } from '../db/sql.ts';
 import { messageOf } from '../errors.ts';
 import type { ManifestId } from '../model/ids.ts';
 import { nextOccurrence } from '../time/next-occurrence.ts';
+import { lockWithChildren } from '../transitions/lock-with-children.ts';
 import { markDue } from '../transitions/mark-due.ts';
 import type { OperationContext } from './context.ts';
 import { type LockedManifest, lockManifest } from './lock-manifest.ts';
@@ -40,16 +41,6 @@ export async function enableManifest(context: OperationContext, externalId: stri
     await recordAudit(db, context.initiator, { action: 'manifest.enable', targetType: 'manifest', target: externalId });
   });
   await context.doorbell.pokeManager();
-}
-
-async function lockWithChildren(db: Db, externalId: string): Promise<void> {
-  await db.query(sql`
-    select id from waybill.manifest
-     where id in (select m.id from waybill.manifest m where m.external_id = ${externalId} and m.deleted_at is null
-                  union
-                  select d.child_id from waybill.manifest_dependency d join waybill.manifest p on p.id = d.parent_id
-                   where p.external_id = ${externalId} and p.deleted_at is null)
-     order by id for no key update`);
 }
 
 /** An expression that can no longer be computed (its zone was dropped, say) quarantines the manifest instead of failing the switch. */

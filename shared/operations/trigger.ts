@@ -1,6 +1,6 @@
 import type { Db } from '../db/database.ts';
 import { sql } from '../db/sql.ts';
-import { ConflictError } from '../errors.ts';
+import { ConflictError, InvalidInputError } from '../errors.ts';
 import type { ManifestId, WorkQueueId } from '../model/ids.ts';
 import { checkDelaySeconds, checkInput } from './check-input.ts';
 import type { OperationContext } from './context.ts';
@@ -34,6 +34,7 @@ export async function trigger(
   checkDelaySeconds(delaySeconds);
   const result = await database.transaction(async (db) => {
     const manifest = await lockRunnableManifest(db, externalId);
+    if (input !== undefined && manifest.kind === 'plan') throw takesNoInput(manifest);
     const waiting = await findWaiting(db, manifest.id);
     const placed =
       input === undefined
@@ -99,6 +100,13 @@ async function queue(db: Db, manifest: LockedManifest, placement: Placement & { 
   const id = await queueManualEntry(db, { manifestId: manifest.id, ...placement });
   if (id === undefined) throw alreadyQueued(manifest, undefined);
   return { outcome: 'queued' as const, queueEntryId: String(id) };
+}
+
+function takesNoInput({ externalId }: LockedManifest): InvalidInputError {
+  return new InvalidInputError(
+    'invalid_request',
+    `manifest '${externalId}' is a plan, whose steps have their own inputs: trigger it without input`,
+  );
 }
 
 function alreadyQueued({ externalId }: LockedManifest, entryId: WorkQueueId | undefined): ConflictError {

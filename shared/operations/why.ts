@@ -3,6 +3,7 @@ import type { ManifestState } from '../db/queries/manifest-state.ts';
 import { selectWhy, type WhyRow } from '../db/queries/select-why.ts';
 import { NotFoundError } from '../errors.ts';
 import type { PoolSettings } from '../settings.ts';
+import { explainPlan } from './explain-plan.ts';
 import { explainQueue } from './explain-queue.ts';
 import { explainSchedule } from './explain-schedule.ts';
 import { isExternalId } from './paging.ts';
@@ -35,7 +36,7 @@ export async function why(db: Db, externalId: string, pools: PoolSizes): Promise
     state: facts.state,
     runsNow: facts.execution?.state === 'in_progress',
     reasons: [
-      ...explainExecution(facts),
+      ...explainExecution(facts, pools),
       ...explainHold(facts),
       ...explainQueue(facts, pools),
       ...explainSchedule(facts),
@@ -44,9 +45,9 @@ export async function why(db: Db, externalId: string, pools: PoolSizes): Promise
   };
 }
 
-function explainExecution({ execution, now }: WhyRow): Reason[] {
+function explainExecution({ execution, now }: WhyRow, pools: PoolSizes): Reason[] {
   if (!execution) return [];
-  const { id, state, attempt, pool, ringCount, createdAt, startedAt, leaseExpiresAt, cancelRequestedAt, wakesAt } = execution;
+  const { id, plan, state, attempt, pool, ringCount, createdAt, startedAt, leaseExpiresAt, cancelRequestedAt, wakesAt } = execution;
   const at = (instant: string) => instantSeenFrom(now, instant);
   if (state === 'pending') {
     const bell = ringCount === 0 ? 'its bell has not been rung yet' : `its bell was rung ${count(ringCount, 'time')}`;
@@ -64,6 +65,7 @@ function explainExecution({ execution, now }: WhyRow): Reason[] {
       code: 'cancelling',
       message: `its cancellation was requested ${at(cancelRequestedAt)}: it hears of it within one renewal`,
     });
+  if (plan) reasons.push(...explainPlan(plan, pools));
   if (leaseExpiresAt && new Date(leaseExpiresAt) < now)
     reasons.push({
       code: 'lease_expired',

@@ -1,119 +1,68 @@
 import type { Db } from '../db/database.ts';
-import { sql } from '../db/sql.ts';
-import type { ExecutionId, ManifestId } from '../model/ids.ts';
-import { cancelEntries } from './cancel-entries.ts';
-import { consumeSuccesses } from './consume-successes.ts';
+import type { ExecutionId } from '../model/ids.ts';
+import { endNestedRuns } from './end-nested-runs.ts';
 import { type FinishedExecution, finishExecutions, type Outcome } from './finish-executions.ts';
-import { markDue } from './mark-due.ts';
-import { queueRetries } from './queue-retries.ts';
-import { type SettledManifest, settleManifests } from './settle-manifests.ts';
-import { writeDeadLetters } from './write-dead-letters.ts';
+import { lockConcerned } from './lock-concerned.ts';
+import { advancePlans } from './plans/advance-plans.ts';
+import { lockPlans } from './plans/lock-plans.ts';
+import { retrySteps } from './plans/retry-steps.ts';
+import { type PlanStop, stopPlans } from './plans/stop-plans.ts';
+import { settleRuns } from './settle-runs.ts';
 
 export type { Failure, FinalState, Outcome } from './finish-executions.ts';
+export type { PlanStop } from './plans/stop-plans.ts';
 
-export interface EndedRun extends Omit<FinishedExecution, 'isFinal' | 'isLastAttempt' | 'counts'> {
+export interface EndedRun extends Omit<FinishedExecution, 'isFinal' | 'isLastAttempt' | 'isPlan' | 'planId' | 'counts'> {
   /** What follows: a retry was queued, a dead letter was written, or nothing. */
   next: 'retry' | 'dead_letter' | null;
   /** Whether this outcome, or one recorded with it, gave the manager something to do. */
   wakesManager: boolean;
 }
 
+/** What is to be done about plans, beside going on with those whose steps end. */
+export interface PlanMoves {
+  /** Plans to look after, because they were just made or nothing moves in them. */
+  advance?: ExecutionId[];
+  stop?: PlanStop[];
+}
+
 /**
  * Ends runs as one set, in the caller's transaction: final states, counters, consumed successes, retries, dead letters, and who is due because of it.
  * Only the lease holder's outcome counts; an execution that is missing from the answer was ended by somebody else, or belongs to another executor by now.
+ * With the end of a step its plan goes on, or ends too; then it is among the answers.
  *
- * Manifests are locked before executions, own and children together in the order of their ids, so that outcomes of several invocations never
- * wait for each other in a circle; counts are read in the statements after the lock.
+ * Plans are locked before manifests and these before executions, each kind in one statement and in the order of ids, so that outcomes of several invocations never
+ * wait for each other in a circle; counts are read in the statements after the lock. Killed before the commit, nothing of it has happened.
  */
-export async function endRuns(db: Db, outcomes: Outcome[]): Promise<EndedRun[]> {
-  if (!outcomes.length) return [];
-  const locked = await lockManifests(db, outcomes);
-  const finished = await finishExecutions(db, outcomes);
-  if (!finished.length) return [];
-  const ofManifests = finished.filter(
-    (run): run is FinishedExecution & { manifestId: ManifestId } => run.manifestId !== null && !run.isChild,
-  );
-  const settled = new Map(
-    (
-      await settleManifests(
-        db,
-        ofManifests.map(({ executionId }) => executionId),
-      )
-    ).map((row) => [row.id, row]),
-  );
-  const over = ofManifests.filter(({ state }) => state !== 'failed');
-  await consumeSuccesses(db, over);
-  const failed = finished.filter(({ state, isChild }) => state === 'failed' && !isChild);
-  const isExhausted = ({ isFinal, manifestId, isLastAttempt }: FinishedExecution) =>
-    isFinal || (manifestId === null ? isLastAttempt : (settled.get(manifestId)?.isExhausted ?? isLastAttempt));
-  const exhausted = failed.filter(isExhausted).map(({ executionId }) => executionId);
-  const retried = failed.map(({ executionId }) => executionId).filter((id) => !exhausted.includes(id));
-  await cancelRetries(db, ofManifests, exhausted);
-  await queueRetries(db, retried);
-  await writeDeadLetters(db, exhausted);
-  await cancelEntriesOfRetired(db, [...settled.values()]);
-  const succeeded = over.filter(({ state, manifestId }) => state !== 'cancelled' && settled.get(manifestId)?.hasDependents);
-  const children = await findDependents(
+export async function endRuns(db: Db, outcomes: Outcome[], { advance = [], stop = [] }: PlanMoves = {}): Promise<EndedRun[]> {
+  if (!outcomes.length && !advance.length && !stop.length) return [];
+  const planIds = await lockPlans(db, {
+    planIds: [...advance, ...stop.map(({ planId }) => planId), ...outcomes.flatMap(({ planId }) => planId ?? [])],
+    stepIds: outcomes.filter(({ planId }) => planId === undefined).map(({ executionId }) => executionId),
+  });
+  const locked = await lockConcerned(db, { outcomes, planIds, stoppedPlanIds: stop.map(({ planId }) => planId) });
+  const ending = [...outcomes, ...(await stopPlans(db, stop, outcomes))];
+  const finished = ending.length ? await finishExecutions(db, ending) : [];
+  const hasNoParts = new Set(ending.filter((outcome) => outcome.hasNoParts).map(({ executionId }) => executionId));
+  await endNestedRuns(
     db,
-    succeeded.map(({ manifestId }) => manifestId),
+    finished.map(({ executionId }) => executionId).filter((id) => !hasNoParts.has(id)),
   );
-  const due = await markDue(db, children);
-  const wakesManager = due.length > 0 || retried.length > 0 || locked.some((manifest) => becameDue(manifest, settled.get(manifest.id)));
-  return finished.map(({ isFinal: _, isLastAttempt: __, counts: ___, ...run }) => ({
-    ...run,
-    wakesManager,
-    next: retried.includes(run.executionId) ? 'retry' : exhausted.includes(run.executionId) ? 'dead_letter' : null,
-  }));
-}
-
-interface LockedManifest {
-  id: ManifestId;
-  /** What the row says of itself is what it says now: the lock gives the latest version, only subqueries would be older. */
-  nextDueAt: Date | null;
-}
-
-/** The children of a run that may succeed are locked along with its own manifest: they will be marked due. */
-function lockManifests(db: Db, outcomes: Outcome[]): Promise<LockedManifest[]> {
-  const ids = outcomes.map(({ executionId }) => executionId);
-  const succeeding = outcomes
-    .filter(({ state }) => state === 'completed' || state === 'completed_with_warnings')
+  const retriedSteps = finished
+    .filter(({ planId, state, isFinal, isLastAttempt }) => planId !== null && state === 'failed' && !isFinal && !isLastAttempt)
     .map(({ executionId }) => executionId);
-  return db.query<LockedManifest>(sql`
-    select id, next_due_at as "nextDueAt" from waybill.manifest
-     where id in (
-       select manifest_id from waybill.execution where id = any(${ids}::bigint[]) and manifest_id is not null
-       union
-       select d.child_id from waybill.manifest_dependency d
-        where d.parent_id in (select manifest_id from waybill.execution where id = any(${succeeding}::bigint[]) and manifest_id is not null))
-     order by id for no key update`);
-}
-
-function becameDue({ nextDueAt }: LockedManifest, settled: SettledManifest | undefined): boolean {
-  return settled?.nextDueAt != null && settled.nextDueAt.getTime() !== nextDueAt?.getTime();
-}
-
-/** A manifest that is handed to a person has no retry waiting. */
-async function cancelRetries(
-  db: Db,
-  runs: { executionId: ExecutionId; manifestId: ManifestId }[],
-  exhausted: ExecutionId[],
-): Promise<void> {
-  const manifestIds = runs.filter(({ executionId }) => exhausted.includes(executionId)).map(({ manifestId }) => manifestId);
-  if (manifestIds.length) await cancelEntries(db, { manifestIds, lane: 'retry' }, 'the manifest was dead-lettered');
-}
-
-/** A manifest that is no longer declared is not tried again. */
-async function cancelEntriesOfRetired(db: Db, settled: SettledManifest[]): Promise<void> {
-  const manifestIds = settled.filter(({ isRetired }) => isRetired).map(({ id }) => id);
-  if (manifestIds.length) await cancelEntries(db, { manifestIds }, 'the manifest is no longer declared');
-}
-
-/** Locked at the beginning, but for those whose edge was written since. */
-async function findDependents(db: Db, parentIds: ManifestId[]): Promise<ManifestId[]> {
-  if (!parentIds.length) return [];
-  const children = await db.query<{ id: ManifestId }>(sql`
-    select m.id from waybill.manifest m
-     where m.id in (select d.child_id from waybill.manifest_dependency d where d.parent_id = any(${parentIds}::bigint[])) and m.schedule_type = 'dependent'
-     order by m.id for no key update`);
-  return children.map(({ id }) => id);
+  await retrySteps(db, retriedSteps);
+  const all = [...finished, ...(await advancePlans(db, planIds))];
+  if (!all.length) return [];
+  const { retried, deadLettered, wakesManager } = await settleRuns(
+    db,
+    all.filter(({ isChild }) => !isChild),
+    locked,
+  );
+  const again = new Set([...retried, ...retriedSteps]);
+  return all.map(({ isFinal: _, isLastAttempt: __, isPlan: ___, planId: ____, counts: _____, ...run }) => ({
+    ...run,
+    wakesManager: wakesManager || retriedSteps.length > 0,
+    next: again.has(run.executionId) ? 'retry' : deadLettered.includes(run.executionId) ? 'dead_letter' : null,
+  }));
 }

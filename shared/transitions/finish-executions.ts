@@ -14,15 +14,31 @@ export interface Failure {
   isFinal?: boolean;
 }
 
+/** How far a run says it is. */
+export interface Progress {
+  done?: number;
+  total?: number;
+  message?: string;
+}
+
 export interface Outcome {
   executionId: ExecutionId;
+  /** The plan whose step it is, null for none; looked up if nobody says. */
+  planId?: ExecutionId | null;
   /** The lease under which it was reached. Null ends a run whose lease has expired, or with `isUnclaimed` one that nobody has started. */
   leaseToken: string | null;
   isUnclaimed?: boolean;
   state: FinalState;
   output?: unknown;
   failure?: Failure;
+  /** How long the last invocation ran it, if that is known. */
   runningMs?: number;
+  /** It has recorded no step and nested nothing: there is nothing below it to end. */
+  hasNoParts?: boolean;
+  /** The last it said. */
+  progress?: Progress;
+  /** What it told of its items, in all of its steps and outside of them. */
+  tally?: { itemCount: number; failedItemCount: number; warningCount: number };
 }
 
 export interface FinishedExecution {
@@ -39,6 +55,9 @@ export interface FinishedExecution {
   failureMessage: string | null;
   runningMs: number;
   isChild: boolean;
+  /** The plan whose step it is; null for everything else, what a step has nested included. */
+  planId: ExecutionId | null;
+  isPlan: boolean;
   /** Whether the run's own attempts are used up; those of a manifest are counted on the manifest. */
   isLastAttempt: boolean;
   isFinal: boolean;
@@ -54,7 +73,8 @@ export function finishExecutions(db: Db, outcomes: Outcome[]): Promise<FinishedE
     with outcome as (
       select * from jsonb_to_recordset(${JSON.stringify(outcomes.map(toRow))}::jsonb) as o (
         id bigint, lease_token uuid, is_unclaimed boolean, state waybill.execution_state, output jsonb, running_ms bigint,
-        failure_code text, failure_message text, failure_stack text, failure_step text, is_final boolean)
+        failure_code text, failure_message text, failure_stack text, failure_step text, is_final boolean, progress_done bigint, progress_total bigint,
+        progress_message text, item_count bigint, failed_item_count bigint, warning_count bigint)
     ), held as (
       select e.id, ${metricGroup} as metric_group
         from waybill.execution e join outcome o on o.id = e.id join waybill.manifest_group g on g.id = e.group_id
@@ -69,18 +89,24 @@ export function finishExecutions(db: Db, outcomes: Outcome[]): Promise<FinishedE
        set state = case when o.state = 'failed' and e.cancel_requested_at is not null then 'cancelled' else o.state end,
            output = o.output, failure_code = o.failure_code, failure_message = o.failure_message, failure_stack = o.failure_stack,
            failure_step = o.failure_step, finished_at = waybill.now(), lease_expires_at = null,
-           running_ms = e.running_ms + coalesce(o.running_ms, extract(epoch from waybill.now() - e.started_at) * 1000, 0)::bigint
+           progress_done = coalesce(o.progress_done, e.progress_done), progress_total = coalesce(o.progress_total, e.progress_total),
+           progress_message = coalesce(o.progress_message, e.progress_message), item_count = coalesce(o.item_count, e.item_count),
+           failed_item_count = coalesce(o.failed_item_count, e.failed_item_count), warning_count = coalesce(o.warning_count, e.warning_count),
+           -- What waits or was handed back is not running; a run that was claimed before this column existed has only its start.
+           running_ms = e.running_ms + coalesce(o.running_ms, case when e.state = 'in_progress'
+             then extract(epoch from waybill.now() - coalesce(e.claimed_at, e.started_at)) * 1000 end, 0)::bigint
       from outcome o join held on held.id = o.id
      where e.id = o.id and e.finished_at is null
     returning e.id as "executionId", e.run_id as "runId", e.manifest_id as "manifestId", e.workflow_name as "workflowName", e.state,
               e.attempt, e.failure_code as "failureCode", e.failure_message as "failureMessage", e.running_ms as "runningMs",
-              e.parent_id is not null as "isChild", e.attempt >= e.max_attempts as "isLastAttempt", e.consumed_counts as counts,
+              e.parent_id is not null as "isChild", case when e.group_index is not null then e.parent_id end as "planId",
+              e.group_count is not null as "isPlan", e.attempt >= e.max_attempts as "isLastAttempt", e.consumed_counts as counts,
               (select m.external_id from waybill.manifest m where m.id = e.manifest_id) as "externalId",
               held.metric_group as "metricGroup",
               coalesce(o.is_final, false) as "isFinal"`);
 }
 
-function toRow({ executionId, leaseToken, isUnclaimed = false, state, output, failure, runningMs }: Outcome) {
+function toRow({ executionId, leaseToken, isUnclaimed = false, state, output, failure, runningMs, progress, tally }: Outcome) {
   return {
     id: executionId,
     lease_token: leaseToken,
@@ -93,5 +119,11 @@ function toRow({ executionId, leaseToken, isUnclaimed = false, state, output, fa
     failure_stack: failure?.stack,
     failure_step: failure?.step,
     is_final: failure?.isFinal,
+    progress_done: progress?.done,
+    progress_total: progress?.total,
+    progress_message: progress?.message,
+    item_count: tally?.itemCount,
+    failed_item_count: tally?.failedItemCount,
+    warning_count: tally?.warningCount,
   };
 }

@@ -17,7 +17,7 @@ export interface RingableExecution {
 export async function ringDoorbells(
   db: Db,
   doorbell: Doorbell,
-  pools: Record<string, PoolSettings>,
+  pools: Record<string, Pick<PoolSettings, 'queueUrl'>>,
   executions: RingableExecution[],
 ): Promise<ExecutionId[]> {
   const bells = executions.flatMap(({ id, pool }) => (pools[pool] ? [{ executionId: id, queueUrl: pools[pool].queueUrl }] : []));
@@ -27,10 +27,16 @@ export async function ringDoorbells(
   return sent;
 }
 
-/** Zero rows mean that the executor was faster than this note, which is fine. */
+/**
+ * Zero rows mean that the executor was faster than this note, which is fine, and so is passing over a row that somebody holds: he is about to claim or to end it. Locked in the order of ids
+ * like everywhere, since an invocation may be claiming several of them right now.
+ */
 async function markSent(db: Db, executionIds: ExecutionId[]): Promise<void> {
   if (!executionIds.length) return;
   await db.query(sql`
-    update waybill.execution set sent_at = waybill.now(), ring_count = ring_count + 1
-     where id = any(${executionIds}::bigint[]) and state = 'pending'`);
+    with held as (
+      select id from waybill.execution where id = any(${executionIds}::bigint[]) and state = 'pending' order by id for no key update skip locked
+    )
+    update waybill.execution e set sent_at = waybill.now(), ring_count = ring_count + 1
+      from held where e.id = held.id and e.state = 'pending'`);
 }

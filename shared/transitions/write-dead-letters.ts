@@ -17,7 +17,8 @@ export async function writeDeadLetters(db: Db, executionIds: ExecutionId[]): Pro
   await db.query(sql`
     insert into waybill.dead_letter (manifest_id, execution_id, run_id, input, consumed_counts, reason, message, failed_count)
     select e.manifest_id, e.id, e.run_id, e.input, e.consumed_counts,
-           coalesce(${JSON.stringify(REASONS)}::jsonb ->> e.failure_code, 'exhausted')::waybill.dead_letter_reason,
+           case when e.group_count is not null then 'plan_failed'
+                else coalesce(${JSON.stringify(REASONS)}::jsonb ->> e.failure_code, 'exhausted') end::waybill.dead_letter_reason,
            e.failure_message, coalesce(m.failed_count, e.attempt)
       from waybill.execution e left join waybill.manifest m on m.id = e.manifest_id
      where e.id = any(${executionIds}::bigint[])

@@ -15,6 +15,7 @@ import { groupCapacityIsRespected } from './group-capacity-is-respected.ts';
 import type { Invariant } from './invariant.ts';
 import { leaseIsHonoured } from './lease-is-honoured.ts';
 import { liveExecutionHasItsEntry } from './live-execution-has-its-entry.ts';
+import { nestedRunsShareALease } from './nested-runs-share-a-lease.ts';
 import { noDependentIsForgotten } from './no-dependent-is-forgotten.ts';
 import { noTimedManifestIsForgotten } from './no-timed-manifest-is-forgotten.ts';
 import { nothingIsStarved } from './nothing-is-starved.ts';
@@ -23,6 +24,8 @@ import { oneQueuedRetryPerRun } from './one-queued-retry-per-run.ts';
 import { planAdvances } from './plan-advances.ts';
 import { planGroupsRunInOrder } from './plan-groups-run-in-order.ts';
 import { retiredIsDeleted } from './retired-is-deleted.ts';
+import { runningStepHasItsRun } from './running-step-has-its-run.ts';
+import { stepsEndWithTheirPlan } from './steps-end-with-their-plan.ts';
 
 export type { Invariant, ViolationRow } from './invariant.ts';
 
@@ -37,6 +40,8 @@ export const invariants: readonly Invariant[] = [
   deadLettersNameWhatExists,
   dispatchedEntryHasItsExecution,
   liveExecutionHasItsEntry,
+  nestedRunsShareALease,
+  runningStepHasItsRun,
   attemptsAreConsecutive,
   oneQueuedRetryPerRun,
   deadLetterBlocks,
@@ -44,6 +49,7 @@ export const invariants: readonly Invariant[] = [
   dormantRunsOnlyOnRequest,
   dependenciesHaveNoCycle,
   planGroupsRunInOrder,
+  stepsEndWithTheirPlan,
   bellIsRung,
   leaseIsHonoured,
   dueIsQueued,

@@ -10,6 +10,7 @@ export const manifestStates = [
   'queued',
   'disabled',
   'manual',
+  'orphaned',
   'dormant',
   'waiting',
   'done',
@@ -42,6 +43,8 @@ export const manifestState = sql`case
     select from waybill.execution e where e.manifest_id = m.id and e.manifest_id is not null and e.parent_id is null and e.finished_at is null) then 'queued'
   when not m.is_enabled then 'disabled'
   when m.schedule_type = 'none' then 'manual'
+  when m.schedule_type in ('dependent', 'dormant_dependent') and not exists (
+    select from waybill.manifest_dependency d join waybill.manifest p on p.id = d.parent_id and p.deleted_at is null where d.child_id = m.id) then 'orphaned'
   when m.schedule_type = 'dormant_dependent' then 'dormant'
   when m.schedule_type = 'dependent' then 'waiting'
   when m.schedule_type = 'once' and m.next_occurrence_at is null then 'done'

@@ -33,6 +33,8 @@ export interface ManifestRow {
   priority: number;
   max_attempts: number;
   timeout_seconds: number | null;
+  owner: string;
+  version: number;
   next_due_at: Date | null;
   last_successful_run: Date | null;
   success_count: number;
@@ -73,7 +75,7 @@ export async function selectManifests(db: Db, filter: SelectManifests): Promise<
     )
     select m.external_id, m.kind, m.workflow_name, m.input, p.group_name, m.pool, m.schedule_type, m.cron_expression, m.time_zone,
       m.interval_seconds, m.run_at, parent.parents, m.dependency_mode, m.is_enabled, m.priority, m.max_attempts, m.timeout_seconds,
-      m.next_due_at, m.last_successful_run, m.success_count, m.failed_count, m.last_skip_reason, m.last_skip_at, m.skip_count,
+      m.owner, m.version, m.next_due_at, m.last_successful_run, m.success_count, m.failed_count, m.last_skip_reason, m.last_skip_at, m.skip_count,
       p.state, run.last_runs, p.found_count
     from measured p
     join waybill.manifest m on m.id = p.id

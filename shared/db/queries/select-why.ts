@@ -3,6 +3,8 @@ import type { Db } from '../database.ts';
 import { sql } from '../sql.ts';
 import type { ExecutionState } from './execution-columns.ts';
 import { type ManifestState, manifestState } from './manifest-state.ts';
+import { type PlanFacts, planFacts } from './plan-facts.ts';
+import { isLive, type WaitingEntry, waitingEntry } from './waiting-entry.ts';
 
 /** Instants inside JSON come as text. */
 export interface LiveExecution {
@@ -17,21 +19,8 @@ export interface LiveExecution {
   cancelRequestedAt: string | null;
   /** When a sleeping one is admitted again at the earliest. */
   wakesAt: string | null;
-}
-
-export interface WaitingEntry {
-  id: string;
-  lane: 'fresh' | 'retry' | 'series';
-  attempt: number;
-  availableAt: string;
-  createdAt: string;
-  /** Where it would run now: its own pool, else its workflow's, else the default one. */
-  pool: string;
-  poolLiveCount: number;
-  group: string;
-  isGroupEnabled: boolean;
-  groupLiveCount: number;
-  groupMaxActiveJobs: number | null;
+  /** How far it is, if it is a plan. */
+  plan: PlanFacts | null;
 }
 
 export interface ParentEdge {
@@ -71,9 +60,6 @@ export interface WhyRow {
   parents: ParentEdge[];
 }
 
-/** What the dispatcher counts as a slot in use. */
-const isLive = sql`x.state in ('pending', 'in_progress') and x.work_queue_id is not null and x.group_count is null`;
-
 /** Undefined means that no manifest has this external id. One statement, so that all facts are of one snapshot: of two, the second could contradict the first. */
 export async function selectWhy(db: Db, externalId: string): Promise<WhyRow | undefined> {
   const [row] = await db.query<WhyRow>(sql`
@@ -92,7 +78,8 @@ export async function selectWhy(db: Db, externalId: string): Promise<WhyRow | un
     left join lateral (
       select json_build_object('id', e.id::text, 'state', e.state, 'attempt', e.attempt, 'pool', e.pool, 'ringCount', e.ring_count,
         'createdAt', e.created_at, 'startedAt', e.started_at, 'leaseExpiresAt', e.lease_expires_at, 'cancelRequestedAt', e.cancel_requested_at,
-        'wakesAt', (select w.available_at from waybill.work_queue w where w.execution_id = e.id and w.status = 'queued')) as execution
+        'wakesAt', (select w.available_at from waybill.work_queue w where w.execution_id = e.id and w.status = 'queued'),
+        'plan', ${planFacts}) as execution
       from waybill.execution e
       where e.manifest_id = m.id and e.manifest_id is not null and e.parent_id is null and e.finished_at is null
     ) live on true
@@ -102,14 +89,9 @@ export async function selectWhy(db: Db, externalId: string): Promise<WhyRow | un
       where d.manifest_id = m.id and d.manifest_id is not null and d.status = 'awaiting_intervention'
     ) letter on true
     left join lateral (
-      select json_agg(json_build_object('id', q.id::text, 'lane', q.lane, 'attempt', q.attempt, 'availableAt', q.available_at, 'createdAt', q.created_at,
-        'pool', q.resolved_pool, 'poolLiveCount', (select count(*) from waybill.execution x where x.pool = q.resolved_pool and ${isLive}),
-        'group', eg.name, 'isGroupEnabled', eg.is_enabled, 'groupMaxActiveJobs', eg.max_active_jobs,
-        'groupLiveCount', (select count(*) from waybill.execution x where x.group_id = eg.id and ${isLive}))
-        order by q.lane = 'series', q.occurrence_at, q.id) as entries
+      select json_agg(${waitingEntry} order by q.lane = 'series', q.occurrence_at, q.id) as entries
       from (
-        select w.*, coalesce(w.pool, (select f.pool from waybill.workflow f where f.name = w.workflow_name), 'default') as resolved_pool
-          from waybill.work_queue w
+        select w.* from waybill.work_queue w
          where w.manifest_id = m.id and w.manifest_id is not null and w.status = 'queued' and w.execution_id is null
          order by w.lane = 'series', w.occurrence_at, w.id limit 3
       ) q

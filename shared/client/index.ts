@@ -1,0 +1,10 @@
+export type { TimedSchedule } from '../define/definition.ts';
+export { handle } from '../define/handle.ts';
+export type { DependentBatchOptions, DependentOptions, ManifestOptions, TimedOptions } from '../define/options.ts';
+export type { PutResult } from '../define/put-manifests.ts';
+export { cron, every } from '../define/schedules.ts';
+export { ConflictError, DatabaseError, InvalidInputError, NotFoundError, WaybillError } from '../errors.ts';
+export { type Client, type ClientOptions, createClient, type ManifestReference, type WorkflowReference } from './client.ts';
+export type { DatabaseTransportOptions } from './database-transport.ts';
+export type { HttpTransportOptions } from './http-transport.ts';
+export type { RunOptions, TriggerOptions } from './transport.ts';
