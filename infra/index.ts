@@ -1,9 +1,11 @@
 import { resolve } from 'node:path';
 import { Stack } from 'aws-cdk-lib';
 import type { IHttpRouteAuthorizer } from 'aws-cdk-lib/aws-apigatewayv2';
+import type { IGrantable } from 'aws-cdk-lib/aws-iam';
 import { Construct } from 'constructs';
 import type { FunctionName } from './bundle/build-bundles.ts';
 import { BundleError } from './bundle/bundle-error.ts';
+import { Activator } from './constructs/activator.ts';
 import { provideBundles } from './constructs/bundled-code.ts';
 import type { WaybillDatabase } from './constructs/database.ts';
 import { Deployment } from './constructs/deployment.ts';
@@ -44,6 +46,9 @@ const dispatcherTimeoutSeconds = 60;
 export class Waybill extends Construct {
   /** Where the HTTP API answers. */
   readonly apiUrl: string;
+  /** What {@link grantActivate} lets others invoke; `createActivationClient` asks for it. */
+  readonly activatorFunctionName: string;
+  readonly #activator: Activator;
   readonly #pools: ReadonlyMap<string, ExecutorPool>;
 
   constructor(scope: Construct, id: string, { app, database, pools, authorizer, logLevel = 'info' }: WaybillProps) {
@@ -92,6 +97,14 @@ export class Waybill extends Construct {
     dispatcher.answer(dispatch, { batchSize: 10, concurrency: 2 });
     dispatcher.grantRing(dispatch, ...workQueues);
 
+    this.#activator = new Activator(this, 'Activator', {
+      bundleDirectory: bundles.activator,
+      database,
+      logLevel,
+      dispatchQueue: dispatch,
+    });
+    this.activatorFunctionName = this.#activator.function.functionName;
+
     const housekeeping = process('Housekeeping', 'housekeeping', {
       description: 'prunes what is past its retention and audits the invariants',
       timeoutSeconds: 300,
@@ -122,7 +135,7 @@ export class Waybill extends Construct {
     new Deployment(this, 'Deployment', {
       migrate,
       sync,
-      processes: [...executors.map((pool) => pool.process), manager, dispatcher, housekeeping, api, schedules],
+      processes: [...executors.map((pool) => pool.process), manager, dispatcher, this.#activator, housekeeping, api, schedules],
     });
 
     describeToLocalCloud(this, { database, sync, executors: executors.map((pool) => pool.process) });
@@ -136,6 +149,11 @@ export class Waybill extends Construct {
       'invalid_stack',
       `there is no pool '${name}': this stack has ${[...this.#pools.keys()].join(', ')}; add it to pools`,
     );
+  }
+
+  /** Lets another function activate dormant dependents, for runs whose capability it was given. */
+  grantActivate(grantee: IGrantable): void {
+    this.#activator.grantActivate(grantee);
   }
 }
 

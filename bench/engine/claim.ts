@@ -1,7 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { startEmbeddedPostgres } from '../../local/postgres/start-embedded-postgres.ts';
+import { startThrowawayPostgres } from '../../local/postgres/start-throwaway-postgres.ts';
 import { type Database, openDatabase } from '../../shared/db/database.ts';
 import { migrate } from '../../shared/db/migrate.ts';
 import { type Sql, sql } from '../../shared/db/sql.ts';
@@ -106,8 +103,7 @@ function summarize(scene: string, perClaim: number, times: number[]): ClaimFigur
 
 /** The dispatcher's claim on a durable Postgres of its own, printed as a table. Takes about half a minute. */
 export async function benchClaims(): Promise<ClaimFigures[]> {
-  const directory = await mkdtemp(join(tmpdir(), 'waybill-bench-'));
-  const postgres = await startEmbeddedPostgres({ dataDirectory: join(directory, 'data'), isDurable: true });
+  const postgres = await startThrowawayPostgres({ isDurable: true });
   try {
     await migrate(postgres.url);
     const database = openDatabase({ url: postgres.url });
@@ -117,7 +113,6 @@ export async function benchClaims(): Promise<ClaimFigures[]> {
     return figures;
   } finally {
     await postgres.stop();
-    await rm(directory, { recursive: true, force: true });
   }
 }
 

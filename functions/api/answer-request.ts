@@ -21,7 +21,7 @@ export async function answerRequest(event: APIGatewayProxyEventV2, database: Dat
 /** What an operation refuses, in the words of HTTP. An input that is refused is known further out. */
 function toProblemError(error: unknown): unknown {
   if (error instanceof NotFoundError) return new ProblemError(404, error.code, error.message);
-  if (error instanceof ConflictError) return new ProblemError(409, error.code, error.message);
+  if (error instanceof ConflictError) return new ProblemError(error.code === 'version_mismatch' ? 412 : 409, error.code, error.message);
   return error;
 }
 

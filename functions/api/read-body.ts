@@ -14,9 +14,12 @@ const MAX_BODY_BYTES = 2 * 1024 * 1024;
  * The fields of a command's JSON body; no body at all is an empty one. A field that is unknown is refused, as is any parameter in the query: a misspelt
  * `delaySeconds` must not mean "now". Ranges are left to the operation, which every caller passes.
  */
-export function readBody<Readers extends Record<string, ReadField<unknown>>>(request: Request, readers: Readers): Fields<Readers> {
-  readParameters(request.query, {});
-  const given = parseBody(request);
+export function readBody<Readers extends Record<string, ReadField<unknown>>>(
+  request: Request,
+  readers: Readers,
+  { maxBytes = MAX_BODY_BYTES } = {},
+): Fields<Readers> {
+  const given = readObject(request, { maxBytes });
   const allowed = Object.keys(readers);
   const unknown = Object.keys(given).filter((name) => !Object.hasOwn(readers, name));
   if (unknown.length) {
@@ -26,15 +29,21 @@ export function readBody<Readers extends Record<string, ReadField<unknown>>>(req
   return Object.fromEntries(Object.entries(given).map(([name, value]) => [name, readers[name]!(value, name)])) as Fields<Readers>;
 }
 
-function parseBody({ body, headers }: Request): Record<string, unknown> {
+/** A body whose fields are the operation's to judge, since every caller passes it the same ones. */
+export function readObject(request: Request, { maxBytes = MAX_BODY_BYTES } = {}): Record<string, unknown> {
+  readParameters(request.query, {});
+  return parseBody(request, maxBytes);
+}
+
+function parseBody({ body, headers }: Request, maxBytes: number): Record<string, unknown> {
   if (!body) return {};
   const mediaType = (headers['content-type'] ?? '').split(';')[0]!.trim().toLowerCase();
   if (mediaType !== 'application/json') {
     const received = mediaType ? `'${mediaType.slice(0, 100)}'` : 'no content type';
     throw new ProblemError(415, 'unsupported_media_type', `the body has ${received}: send JSON, with content-type application/json`);
   }
-  if (body.byteLength > MAX_BODY_BYTES)
-    throw new ProblemError(413, 'body_too_large', `the body has ${body.byteLength} bytes: at most ${MAX_BODY_BYTES} are allowed`);
+  if (body.byteLength > maxBytes)
+    throw new ProblemError(413, 'body_too_large', `the body has ${body.byteLength} bytes: at most ${maxBytes} are allowed`);
   const value = parseJson(body);
   if (value === null || typeof value !== 'object' || Array.isArray(value))
     throw invalid(`the body must be a JSON object, got ${describe(value)}`);

@@ -1,4 +1,5 @@
 import type { Route } from './route.ts';
+import { activationsRoute } from './routes/activations.ts';
 import { deadLetterRoutes } from './routes/dead-letters.ts';
 import { groupRoutes } from './routes/groups.ts';
 import { listExecutionsRoute } from './routes/list-executions.ts';
@@ -12,17 +13,20 @@ import { readExecutionRoute } from './routes/read-execution.ts';
 import { readHealthRoute } from './routes/read-health.ts';
 import { readManifestRoute } from './routes/read-manifest.ts';
 import { workflowRoutes } from './routes/workflows.ts';
+import { manifestWriteRoutes } from './routes/write-manifests.ts';
 
 /** Everything that is answered; of routes that match the same path the first wins. */
 export const routeTable: readonly Route[] = [
   readHealthRoute,
   listManifestsRoute,
   readManifestRoute,
+  ...manifestWriteRoutes,
   ...manifestOperationRoutes,
   ...groupRoutes,
   listExecutionsRoute,
   readExecutionRoute,
   ...executionOperationRoutes,
+  activationsRoute,
   ...queueRoutes,
   ...deadLetterRoutes,
   ...workflowRoutes,

@@ -16,7 +16,7 @@ export type Answer = APIGatewayProxyStructuredResultV2;
 
 export interface Route {
   /** What changes something is never a GET: browsers, caches and crawlers repeat those at will. */
-  method: 'GET' | 'POST' | 'PATCH';
+  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   /** Segments are literal or `{named}`; a name takes exactly one segment, and `{name+}` at the end all that are left. */
   path: string;
   handle(request: Request, context: OperationContext): Promise<Answer> | Answer;
@@ -25,9 +25,10 @@ export interface Route {
 /** The values of the names in `pattern`, or undefined when `path`, which API Gateway has already decoded, does not match. */
 export function matchPath(pattern: string, path: string): Record<string, string> | undefined {
   const wanted = pattern.split('/');
-  const rest = /^\{(\w+)\+\}$/.exec(wanted.at(-1)!)?.[1];
   const given = path.split('/');
-  if (rest !== undefined) given.push(given.splice(wanted.length - 1).join('/'));
+  const rest = wanted.findIndex((segment) => /^\{\w+\+\}$/.test(segment));
+  const restLength = given.length - wanted.length + 1;
+  if (rest >= 0 && restLength > 0) given.splice(rest, restLength, given.slice(rest, rest + restLength).join('/'));
   if (wanted.length !== given.length) return undefined;
   const values: Record<string, string> = {};
   for (const [index, segment] of wanted.entries()) {

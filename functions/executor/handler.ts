@@ -1,7 +1,9 @@
 import app from 'waybill:app';
 import middy from '@middy/core';
 import type { SQSBatchResponse, SQSEvent } from 'aws-lambda';
+import { leaseTimings } from '../../shared/executor/lease-timings.ts';
 import { runBatch } from '../../shared/executor/run-batch.ts';
+import { requiredSetting } from '../../shared/settings.ts';
 import { type DatabaseContext, withDatabase } from '../middleware/database.ts';
 import { type DoorbellContext, withDoorbell } from '../middleware/doorbell.ts';
 
@@ -13,9 +15,11 @@ async function execute(event: SQSEvent, context: DatabaseContext & DoorbellConte
     database,
     databaseOptions,
     doorbell,
+    workQueueUrl: requiredSetting('WAYBILL_WORK_QUEUE_URL'),
     workflows: app.workflows,
     log,
     metrics,
+    timings: leaseTimings(),
   });
   return { batchItemFailures: returned.map((itemIdentifier) => ({ itemIdentifier })) };
 }

@@ -1,9 +1,11 @@
+import { cpSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { bundleExecutor } from './bundle-executor.ts';
-import { type Bundle, bundleFunction } from './bundle-function.ts';
+import type { Bundle } from './bundle-function.ts';
+import { bundleOwnFunction, type OwnFunctionName, ownFunctionNames } from './bundle-own-function.ts';
 import { evaluateApp } from './evaluate-app.ts';
-import { packageRoot } from './package-root.ts';
-import { type Manifests, writeManifests } from './write-manifests.ts';
+import { isClone, packageRoot } from './package-root.ts';
+import { type Manifests, writeDeployment, writeManifests } from './write-manifests.ts';
 
 export interface BuildBundles {
   /** The user's module whose default export is the app. */
@@ -12,37 +14,33 @@ export interface BuildBundles {
   readonly outputDirectory: string;
 }
 
-export const functionNames = ['executor', 'manager', 'dispatcher', 'api', 'housekeeping', 'migrate', 'sync'] as const;
+export const functionNames = ['executor', ...ownFunctionNames] as const;
 export type FunctionName = (typeof functionNames)[number];
 
 export interface Bundles {
-  readonly functions: Readonly<Record<FunctionName, Bundle>>;
+  readonly executor: Bundle;
+  /** Our own functions, as far as they were built here: an installed package brings them built. */
+  readonly built: readonly Bundle[];
   readonly manifests: Manifests;
 }
 
 /**
- * Builds everything a deployment runs. The app is bundled and evaluated first: its mistakes are the likely ones, and its definitions become part
+ * Provides everything a deployment runs. The app is bundled and evaluated first: its mistakes are the likely ones, and its definitions become part
  * of sync's bundle, so that a changed definition is a changed asset and sync runs again.
  */
 export function buildBundles({ app, outputDirectory }: BuildBundles): Bundles {
   const executor = bundleExecutor({ app, outputDirectory: join(outputDirectory, 'executor') });
   const definition = evaluateApp({ bundleDirectory: executor.directory, entry: app });
-  const bundle = (name: FunctionName, directories: Record<string, string> = {}) =>
-    bundleFunction({
-      name,
-      entry: join(packageRoot, 'functions', name, 'handler.ts'),
-      outputDirectory: join(outputDirectory, name),
-      directories,
-    });
+  const built = ownFunctionNames.flatMap((name) => provideOwnFunction(name, join(outputDirectory, name)));
+  const manifests = writeManifests(definition, join(outputDirectory, 'sync'));
+  writeDeployment(manifests, join(outputDirectory, 'migrate'));
+  return { executor, built, manifests };
+}
 
-  const functions = {
-    executor,
-    manager: bundle('manager'),
-    dispatcher: bundle('dispatcher'),
-    api: bundle('api', { page: join(packageRoot, 'functions/api/page') }),
-    housekeeping: bundle('housekeeping'),
-    migrate: bundle('migrate', { migrations: join(packageRoot, 'shared/db/migrations') }),
-    sync: bundle('sync'),
-  };
-  return { functions, manifests: writeManifests(definition, functions.sync.directory) };
+/** Always a copy, also of what is only copied: two of the functions get files of this app beside their code. */
+function provideOwnFunction(name: OwnFunctionName, outputDirectory: string): Bundle[] {
+  if (isClone) return [bundleOwnFunction(name, outputDirectory)];
+  rmSync(outputDirectory, { recursive: true, force: true });
+  cpSync(join(packageRoot, 'bundles', name), outputDirectory, { recursive: true });
+  return [];
 }

@@ -3,6 +3,7 @@ import { WaybillError } from '../../shared/errors.ts';
 export type BundleErrorCode =
   | 'entry_missing'
   | 'bundle_failed'
+  | 'not_compiled'
   | 'app_not_loadable'
   | 'not_an_app'
   | 'app_timeout'

@@ -1,6 +1,7 @@
-import { join, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import { type Bundle, bundleFunction } from './bundle-function.ts';
-import { packageRoot } from './package-root.ts';
+import { readOwnSpecifiers } from './own-specifiers.ts';
+import { ownModule } from './package-root.ts';
 
 export interface BundleExecutor {
   /** The user's module whose default export is the app. */
@@ -11,15 +12,15 @@ export interface BundleExecutor {
 /**
  * Builds the executor together with the user's app: `index.mjs` is the handler, `app.mjs` the app alone, both over the same chunks, so that the
  * definitions read from `app.mjs` at synth belong to exactly the code that is deployed. An app imports this package by name wherever it lies;
- * the alias makes that the same module that the handler uses. `renewal-thread.mjs` is what the handler starts as a thread to renew leases.
+ * the aliases make that the same modules that the handler uses. `renewal-thread.mjs` is what the handler starts as a thread to renew leases.
  */
 export function bundleExecutor({ app, outputDirectory }: BundleExecutor): Bundle {
   const appEntry = resolve(app);
   return bundleFunction({
     name: 'executor',
-    entry: join(packageRoot, 'functions/executor/handler.ts'),
-    entries: { app: appEntry, 'renewal-thread': join(packageRoot, 'shared/executor/renewal-thread.ts') },
-    alias: { 'waybill:app': appEntry, waybill: join(packageRoot, 'shared/index.ts') },
+    entry: ownModule('functions/executor/handler'),
+    entries: { app: appEntry, 'renewal-thread': ownModule('shared/executor/renewal-thread') },
+    alias: { 'waybill:app': appEntry, ...readOwnSpecifiers() },
     outputDirectory,
   });
 }

@@ -89,6 +89,8 @@ const settings = {
   // Step and error names are derived from function and class names.
   keepNames: true,
   sourcemap: 'linked',
+  // A frame names its file and line without them, and they would be half of every bundle.
+  sourcesContent: false,
   // An optional native addon that pg only asks for by request.
   external: ['pg-native'],
   // What CommonJS dependencies expect to find. Minifying renames every top-level name of the bundled code, so these collide with none.

@@ -2,10 +2,9 @@ import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import type { AppDefinition } from '../../shared/index.ts';
 import { BundleError } from './bundle-error.ts';
-import { displayPath } from './package-root.ts';
+import { displayPath, ownModule } from './package-root.ts';
 
 export interface EvaluateApp {
   /** Where `bundleExecutor` put `app.mjs`. */
@@ -21,7 +20,7 @@ export type LoadedApp =
   | { readonly outcome: 'not_an_app'; readonly received: string }
   | { readonly outcome: 'failed'; readonly message: string; readonly code?: string; readonly stack?: string };
 
-const loader = fileURLToPath(new URL('./load-app.ts', import.meta.url));
+const loader = ownModule('infra/bundle/load-app');
 
 /**
  * Loads the bundled app once, in a process of its own, and returns what it declares. What it prints appears on standard error, since standard
@@ -112,5 +111,5 @@ function withoutBundlePaths(text: string, directory: string): string {
 /** The lines of a stack that the author wrote: not Node's, not the loader's, and not the bundle's own, which no source map leads back from. */
 function userFrames(stack: string): string[] {
   const frames = stack.split('\n').filter((line) => line.startsWith('    at '));
-  return frames.filter((line) => !/node:internal|load-app\.ts|[ (](app|chunk-[A-Z0-9]+)\.mjs:\d/.test(line)).slice(0, 5);
+  return frames.filter((line) => !/node:internal|load-app\.[jt]s|[ (](app|chunk-[A-Z0-9]+)\.mjs:\d/.test(line)).slice(0, 5);
 }

@@ -8,8 +8,8 @@ import { reportSizes } from './report-sizes.ts';
 const app = resolve(process.argv[2] ?? join(packageRoot, 'examples/etl/app.ts'));
 const outputDirectory = join(packageRoot, 'dist/bundles');
 try {
-  const { functions, manifests } = buildBundles({ app, outputDirectory });
-  console.log(reportSizes(Object.values(functions)));
+  const { executor, built, manifests } = buildBundles({ app, outputDirectory });
+  console.log(reportSizes([executor, ...built]));
   console.log(`\nbuilt ${displayPath(app)} into ${displayPath(outputDirectory)}, definition ${manifests.hash.slice(0, 12)}`);
 } catch (error) {
   if (!(error instanceof BundleError)) throw error;

@@ -19,6 +19,14 @@ export function writeManifests(definition: AppDefinition, bundleDirectory: strin
   return manifests;
 }
 
+/**
+ * Writes `deployment.json` into migrate's bundle: by whose definition a deployment begins. It changes whenever the definitions do, so every deployment that will run sync, a
+ * rollback included, runs migrate before.
+ */
+export function writeDeployment({ name, hash }: Manifests, bundleDirectory: string): void {
+  writeFileSync(join(bundleDirectory, 'deployment.json'), `${JSON.stringify({ owner: name, definitionHash: hash })}\n`);
+}
+
 function sortKeys(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(sortKeys);
   if (value === null || typeof value !== 'object') return value;

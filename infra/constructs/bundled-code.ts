@@ -19,9 +19,9 @@ export interface ProvideBundles {
 export function provideBundles(scope: Construct, { app, poolNames }: ProvideBundles): Record<FunctionName, string> {
   const outputDirectory = join(Stage.of(scope)?.assetOutdir ?? 'cdk.out', 'bundles', scope.node.addr);
   if (Stack.of(scope).bundlingRequired) {
-    const { functions, manifests } = buildBundles({ app, outputDirectory });
+    const { executor, manifests } = buildBundles({ app, outputDirectory });
     checkPools(manifests, poolNames);
-    writeFileSync(join(outputDirectory, 'inputs.json'), JSON.stringify(listInputs(functions.executor)));
+    writeFileSync(join(outputDirectory, 'inputs.json'), JSON.stringify(listInputs(executor)));
   } else for (const name of functionNames) writePlaceholder(join(outputDirectory, name));
   return Object.fromEntries(functionNames.map((name) => [name, join(outputDirectory, name)])) as Record<FunctionName, string>;
 }

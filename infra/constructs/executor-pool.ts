@@ -37,11 +37,13 @@ export class ExecutorPool extends Construct implements IGrantable {
       environment: {
         ...settings.environment,
         WAYBILL_POOL: name,
+        WAYBILL_WORK_QUEUE_URL: this.workQueue.queueUrl,
         WAYBILL_WAKE_QUEUE_URL: wakeQueue.queueUrl,
         WAYBILL_DISPATCH_QUEUE_URL: dispatchQueue.queueUrl,
       },
     });
-    this.process.grantRing(wakeQueue, dispatchQueue);
+    // Its own too: a run that outlasts one invocation goes on in another.
+    this.process.grantRing(wakeQueue, dispatchQueue, this.workQueue);
     this.process.answer(this.workQueue, settings);
     this.grantPrincipal = this.process.grantPrincipal;
   }

@@ -1,6 +1,6 @@
 import { Duration, RemovalPolicy } from 'aws-cdk-lib';
 import { Grant, type IGrantable, type IPrincipal, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
-import { Architecture, Code, EventSourceMapping, Function as LambdaFunction, Runtime } from 'aws-cdk-lib/aws-lambda';
+import { Architecture, Code, EventSourceMapping, Function as LambdaFunction, RecursiveLoop, Runtime } from 'aws-cdk-lib/aws-lambda';
 import { LogGroup, RetentionDays } from 'aws-cdk-lib/aws-logs';
 import type { IQueue } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
@@ -48,6 +48,9 @@ export class Process extends Construct implements IGrantable {
       architecture: Architecture.ARM_64,
       memorySize: props.memoryMegabytes ?? 512,
       timeout: Duration.seconds(props.timeoutSeconds),
+      // Bells go round by design: a run's end brings about the next run, a wake the next wake, a continuation the next one. Lambda would take that for a mistake
+      // and stop after sixteen rounds.
+      recursiveLoop: RecursiveLoop.ALLOW,
       role,
       logGroup,
       environment: {

@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import type { Caller, Refusal, ServiceHandler } from './aws-call.ts';
 import { type AwsAnswer, AwsError, answerError } from './aws-error.ts';
 import { createForwarder } from './forward-request.ts';
+import { type LambdaSettings, lambdaHandler } from './lambda-handler.ts';
 import type { SecretStore } from './local-secret-store.ts';
 import { describeCall, identifyCaller, MAXIMUM_BODY_BYTES, readBody } from './read-call.ts';
 import { readCredential } from './read-credential.ts';
@@ -20,6 +21,8 @@ export interface AwsEndpointSettings {
   /** The address of the SQS emulator. */
   sqsUrl: string;
   secrets: SecretStore;
+  /** The functions that can be invoked; without, Lambda is a service that is not emulated. */
+  lambda?: LambdaSettings;
   onRefused(refusal: Refusal): void;
 }
 
@@ -32,7 +35,7 @@ export interface AwsEndpoint {
 
 /** The one address that functions know as AWS. It finds out who calls which service, and lets the emulators answer what the caller's role allows. */
 export async function startAwsEndpoint(settings: AwsEndpointSettings): Promise<AwsEndpoint> {
-  const { region, account, secrets } = settings;
+  const { region, account, secrets, lambda } = settings;
   const emulator = createForwarder(settings.sqsUrl);
   let url = '';
 
@@ -41,6 +44,7 @@ export async function startAwsEndpoint(settings: AwsEndpointSettings): Promise<A
     ['sqs', sqsHandler({ region, account, emulator, endpointUrl: () => url })],
     ['secretsmanager', secretsHandler(secrets)],
   ]);
+  if (lambda) handlers.set('lambda', lambdaHandler({ region, account, ...lambda }));
 
   const server = createServer((request, response) => {
     answer(request, response, settings, handlers).then(

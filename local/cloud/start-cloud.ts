@@ -5,6 +5,7 @@ import { startAwsEndpoint } from '../aws-endpoint/start-aws-endpoint.ts';
 import type { OnProblem } from '../events/problem.ts';
 import type { HttpApi } from '../http-api/http-api.ts';
 import { collectRoles } from '../iam/collect-roles.ts';
+import { startAsyncInvocations } from '../lambda/async-invocations.ts';
 import { type LambdaRuntimeOptions, startLambdaRuntime } from '../lambda/lambda-runtime.ts';
 import type { EmbeddedSqs } from '../sqs/embedded-sqs.ts';
 import { deploymentOrder } from '../template/deployment-order.ts';
@@ -61,6 +62,8 @@ export async function startCloud(options: CloudOptions): Promise<Cloud> {
   const { assembly, sqs, httpApi, onProblem, onRefused } = options;
   const { template } = assembly;
   const callers = new Map<string, Caller>();
+  const functions: Deployment['functions'] = new Map();
+  const asyncInvocations = startAsyncInvocations(onProblem);
   const secrets = new LocalSecretStore({ region: REGION, account: ACCOUNT });
   const endpoint = await startAwsEndpoint({
     region: REGION,
@@ -68,6 +71,7 @@ export async function startCloud(options: CloudOptions): Promise<Cloud> {
     callers: () => callers,
     sqsUrl: sqs.url,
     secrets,
+    lambda: { functions: () => functions, asyncInvocations },
     onRefused,
   });
   const runtime = await startLambdaRuntime({
@@ -76,7 +80,7 @@ export async function startCloud(options: CloudOptions): Promise<Cloud> {
     onLog: options.onLog,
     onProcess: options.onProcess,
   });
-  const sources: Deployment['sources'] = [];
+  const sources: Deployment['sources'] = [asyncInvocations];
 
   let stopping: Promise<void> | undefined;
   const stop = () => (stopping ??= end());
@@ -115,7 +119,7 @@ export async function startCloud(options: CloudOptions): Promise<Cloud> {
       awsEndpointUrl: endpoint.url,
       secrets,
       callers,
-      functions: new Map(),
+      functions,
       routes: [],
       sources,
       triggered: new Map(),

@@ -1,6 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { packageRoot } from '../../infra/bundle/package-root.ts';
+import { ownModule } from '../../infra/bundle/package-root.ts';
 import { type Database, openDatabase } from '../../shared/db/database.ts';
 import type { SyncReport } from '../../shared/define/sync.ts';
 import type { RunningFunction } from '../cloud/deployment.ts';
@@ -71,12 +71,12 @@ export async function runStack({ entry, data, httpApi, events, aborting, databas
     const { executors, sync } = described(cloud);
     const syncFunction = sync[0];
     if (!syncFunction) throw new Error('the stack has no Waybill construct whose app could be rebuilt');
-    const buildApp = join(packageRoot, 'local/dev/build-app.ts');
-    const argv = [buildApp, entry, output, syncFunction.settings.codeDirectory];
+    const argv = [ownModule('local/dev/build-app'), entry, output, syncFunction.settings.codeDirectory];
     await runNode({ argv, failureCode: 'app_not_built', signal: aborting.signal, processes: data });
     for (const one of executors) await replaceCode(one, join(output, 'executor'));
     await replaceCode(syncFunction, join(output, 'sync'));
-    const result = await syncFunction.lambda.invoke({});
+    // Migrate, which begins a deployment of the whole stack, is not run for a change in the app.
+    const result = await syncFunction.lambda.invoke({ startsDeployment: true });
     if (result.status === 'failed') throw new Error(`the definitions could not be applied: ${result.error.errorMessage}`);
     if (result.status === 'succeeded') events.onSynced(result.payload as SyncReport);
     return JSON.parse(await readFile(join(output, 'inputs.json'), 'utf8')) as string[];

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { fileURLToPath } from 'node:url';
+import { ownModule } from '../../infra/bundle/package-root.ts';
 import { WaybillError } from '../../shared/errors.ts';
 import type { DataDirectory } from '../data-directory.ts';
 import { signalGroup } from '../lambda/spawn-function.ts';
@@ -24,7 +24,7 @@ export interface RunNode extends ChildProcessHost {
   failureCode: string;
 }
 
-const cdkApp = fileURLToPath(new URL('../../infra/app.ts', import.meta.url));
+const cdkApp = ownModule('infra/app');
 
 /** Synthesizes the stack around an app in a process of its own: loading the CDK takes seconds that this process has better uses for. */
 export function synthesize({ entry, outputDirectory, ...host }: Synthesize): Promise<void> {

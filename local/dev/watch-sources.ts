@@ -1,6 +1,6 @@
 import { readdir } from 'node:fs/promises';
 import { join, sep } from 'node:path';
-import { packageRoot } from '../../infra/bundle/package-root.ts';
+import { isClone, packageRoot } from '../../infra/bundle/package-root.ts';
 import { messageOf } from '../../shared/errors.ts';
 import type { DevEvents } from './dev-events.ts';
 import { type Watched, watchFiles } from './watch-files.ts';
@@ -43,7 +43,7 @@ export async function watchSources({
     take('app rebuilt', rebuildApp, () => app),
   );
   const own = watchFiles(
-    packageRoot.includes(`${sep}node_modules${sep}`) ? [] : await listSources(ownRooms),
+    isClone ? await listSources(ownRooms) : [],
     take('stack rebuilt', resynthesize, () => app),
   );
   return {

@@ -31,6 +31,8 @@ export type EmbeddedPostgres = {
   kill(): Promise<void>;
   /** Calls the listener once, when the server has ended; soon, if it already has. */
   onExit(listener: (exit: PostgresExit) => void): void;
+  /** Lets this process end although the server runs. It takes the server along, like any process that exits without stopping its own. */
+  unref(): void;
 };
 
 /**
@@ -85,17 +87,22 @@ function controlServer({ child, port, urlOf }: LaunchedServer): EmbeddedPostgres
     pid: child.pid!,
     async stop() {
       isStopping = true;
+      child.ref();
       child.kill('SIGINT');
       const impatience = setTimeout(() => child.kill('SIGKILL'), stopTimeoutSeconds * 1000);
       await exited;
       clearTimeout(impatience);
     },
     async kill() {
+      child.ref();
       child.kill('SIGKILL');
       await exited;
     },
     onExit(listener) {
       void exited.then(listener);
+    },
+    unref() {
+      child.unref();
     },
   };
 }

@@ -1,5 +1,6 @@
 import { cancelExecution } from '../../../shared/operations/cancel-execution.ts';
 import { rerun } from '../../../shared/operations/rerun.ts';
+import { resume } from '../../../shared/operations/resume.ts';
 import { answerMoment } from '../answers.ts';
 import { readBody } from '../read-body.ts';
 import type { Route } from '../route.ts';
@@ -23,4 +24,13 @@ const rerunRoute: Route = {
   },
 };
 
-export const executionOperationRoutes: Route[] = [cancelRoute, rerunRoute];
+const resumeRoute: Route = {
+  method: 'POST',
+  path: '/v1/executions/{id}/resume',
+  handle: async (request, context) => {
+    readBody(request, {});
+    return answerMoment(await resume(context, request.path.id ?? ''), 202);
+  },
+};
+
+export const executionOperationRoutes: Route[] = [cancelRoute, rerunRoute, resumeRoute];

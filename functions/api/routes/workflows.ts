@@ -18,7 +18,8 @@ const fields = { input: json, delaySeconds: number, maxAttempts: number, priorit
 
 const runRoute: Route = {
   method: 'POST',
-  path: '/v1/workflows/{name}/run',
+  // Names of built-in workflows have a slash, which API Gateway decodes before anybody can tell it from a separator.
+  path: '/v1/workflows/{name+}/run',
   handle: async (request, context) =>
     answerMoment(await runWorkflow(context, { workflow: request.path.name ?? '', ...readBody(request, fields) }), 202),
 };
