@@ -6,7 +6,7 @@ export default defineConfig({
     root: resolve(import.meta.dirname, '..'),
     include: ['test/**/*.test.ts'],
     globalSetup: ['test/support/global-setup.ts'],
-    testTimeout: 30_000,
+    testTimeout: 60_000,
     hookTimeout: 60_000,
     maxWorkers: 2,
   },

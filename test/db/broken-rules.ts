@@ -144,8 +144,18 @@ export const brokenRules: BrokenRule[] = [
   broken('execution', 'only_a_run_in_progress_has_a_lease_to_lose', { state: 'completed', finished_at: at, ...lease }),
   broken('execution', 'nobody_holds_what_has_not_started', { lease_token: lease.lease_token }),
   broken('execution', 'a_failure_says_why', { state: 'failed', finished_at: at }),
-  broken('execution', 'a_plan_step_has_its_place', { group_index: 0 }),
+  broken('execution', 'a_plan_step_has_its_place', { group_index: 0, step_name: 'step' }),
+  broken('execution', 'a_plan_step_has_its_place', { group_index: 0, position: 0 }),
+  broken(
+    'execution',
+    'one_nested_run_per_name',
+    { parent_id: 1, step_name: 'import' },
+    { parent_id: 2, step_name: 'import' },
+    { parent_id: 1, step_name: 'export' },
+    { parent_id: 1, step_name: 'import', state: 'completed', finished_at: at },
+  ),
   broken('execution', 'a_plan_knows_where_it_is', { group_count: 2 }),
+  broken('execution', 'only_a_plan_has_a_deadline', { deadline_at: at }),
   broken('execution', 'one_unfinished_execution_per_manifest', { state: 'completed', finished_at: at }, { manifest_id: 2 }, {}, {}),
   broken('execution', 'one_unfinished_execution_per_manifest', {}, { state: 'waiting' }),
   broken(
@@ -157,7 +167,7 @@ export const brokenRules: BrokenRule[] = [
   ),
 
   broken('execution_step', 'execution_step_name_is_1_to_500_characters', { name: '' }),
-  broken('execution_step', 'step_output_is_at_most_256_kib', { output: JSON.stringify('x'.repeat(262_143)) }),
+  broken('execution_step', 'step_output_is_at_most_2_mib', { output: JSON.stringify('x'.repeat(2_097_152)) }),
   broken('execution_step', 'step_runs_once_per_run', {}, { execution_id: 2 }),
   broken('execution_step', 'step_finished_iff_not_running', { finished_at: at }),
   broken('execution_step', 'step_finished_iff_not_running', { state: 'completed' }),

@@ -50,6 +50,7 @@ describe('a row is refused', () => {
       `insert into parcel select 2, 1, string_agg(random()::text, '') from generate_series(1, 2000)`,
       undefined,
     ],
+    ['what a trigger raises', `do $$ begin raise exception 'no parcels today'; end $$`, undefined],
   ])('for %s', async (_, statement, constraint) => {
     expect(meaning(await refusal(statement))).toEqual({ ...nothing, isRowRefused: true, violatedConstraint: constraint });
   });

@@ -150,9 +150,9 @@ export function useWorld({ isShared = false } = {}): World {
     return engine.deliver([work]);
   };
   const deliver = engine.deliver;
-  engine.deliver = (workflows = [work]) => deliver(workflows);
+  engine.deliver = (workflows = [work], options = {}) => deliver(workflows, options);
   const execute = engine.execute;
-  engine.execute = (ids, workflows = [work]) => execute(ids, workflows);
+  engine.execute = (ids, workflows = [work], options = {}) => execute(ids, workflows, options);
   world.drain = async () => {
     for (let round = 0; round < 500; round++) {
       const { queuedCount, skippedCount, recoveredCount } = await engine.manage();

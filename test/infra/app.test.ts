@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { useTemporaryDirectory } from '../support/temporary-directory.ts';
 import { findByType, type Resources } from './read-template.ts';
+import { writeTree } from './write-tree.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const temporary = useTemporaryDirectory();
@@ -52,13 +53,13 @@ describe('node infra/app.ts', () => {
   };
 
   test('gives every function the bundle of its process', () => {
-    for (const name of ['Manager', 'Dispatcher', 'Housekeeping', 'Api', 'Migrate', 'Sync', 'Pool-default/Executor']) {
+    for (const name of ['Manager', 'Dispatcher', 'Activator', 'Housekeeping', 'Api', 'Migrate', 'Sync', 'Pool-default/Executor']) {
       expect(existsSync(join(codeOf(name), 'index.mjs')), name).toBe(true);
     }
     expect(existsSync(join(codeOf('Pool-default/Executor'), 'app.mjs'))).toBe(true);
   });
 
-  test.each(['Manager', 'Dispatcher', 'Housekeeping', 'Api', 'Migrate', 'Sync', 'Pool-default/Executor'])(
+  test.each(['Manager', 'Dispatcher', 'Activator', 'Housekeeping', 'Api', 'Migrate', 'Sync', 'Pool-default/Executor'])(
     'the bundle of %s exports its handler under plain Node',
     (name) => {
       const script = `import(${JSON.stringify(join(codeOf(name), 'index.mjs'))}).then(({ handler }) => { console.log(typeof handler); process.exit(0); })`;
@@ -78,6 +79,10 @@ describe('node infra/app.ts', () => {
     expect(manifests.hash).toMatch(/^[0-9a-f]{64}$/);
     expect(manifests.name).toEqual(expect.any(String));
     expect(existsSync(join(codeOf('Migrate'), 'migrations/0001-definitions.sql'))).toBe(true);
+    expect(JSON.parse(readFileSync(join(codeOf('Migrate'), 'deployment.json'), 'utf8'))).toEqual({
+      owner: manifests.name,
+      definitionHash: manifests.hash,
+    });
     expect(existsSync(join(codeOf('Api'), 'page/page.html'))).toBe(true);
   });
 });
@@ -89,3 +94,40 @@ test('an app that does not exist ends synthesis with a sentence and no template'
   expect(stderr.trim()).toMatch(/^there is no file 'examples\/none\/app\.ts': give the path of a module/);
   expect(existsSync(join(outputDirectory, 'Waybill.template.json'))).toBe(false);
 });
+
+test('an app with mistakes ends synthesis with all of them and no template', () => {
+  const app = join(writeTree(join(temporary.path, 'mistaken-app'), { 'app.ts': mistakenApp }), 'app.ts');
+  const outputDirectory = join(temporary.path, 'mistaken');
+  const { status, stderr } = synthesize(outputDirectory, { WAYBILL_APP: app });
+  expect(status).toBe(1);
+  expect(stderr.trim().split('\n')).toEqual([
+    "app 'mistaken' has 7 mistakes:",
+    "  - manifest 'delta-summary' is not in batch 'delta', which owns all ids that begin with 'delta-'; rename one",
+    expect.stringMatching(/^ {2}- manifest 'delta-a' and another of batch 'delta': cron expression '61 \* \* \* \*' is invalid: minute/),
+    "  - manifest 'delta-b': its input is invalid: it must be an object",
+    expect.stringMatching(/^ {2}- manifest 'below': option 'misfire' is not for a dependent; allowed are group/),
+    "  - manifest 'below': its parent 'delta-c' does not exist: batch 'delta' has no such item; did you mean 'delta-a'?",
+    '  - circular dependency detected among manifests: two → one → two',
+    '  - Circular dependency detected among manifest groups: [x, y]',
+  ]);
+  expect(existsSync(join(outputDirectory, 'Waybill.template.json'))).toBe(false);
+});
+
+const mistakenApp = `
+import { app, cron, every, workflow } from 'waybill';
+
+const validate = (value) => (typeof value === 'object' ? { value } : { issues: [{ message: 'it must be an object' }] });
+const work = workflow({ name: 'work', input: { '~standard': { version: 1, vendor: 'test', validate } }, run: () => null });
+
+export default app({
+  name: 'mistaken',
+  workflows: [work],
+  manifests(scheduler) {
+    scheduler.scheduleMany(work, 'delta', [{ id: 'a', input: {} }, { id: 'b', input: 7 }], cron('61 * * * *'));
+    scheduler.include(work, 'below', {}, { dependsOn: 'delta-c', misfire: 'skip' });
+    scheduler.schedule(work, 'delta-summary', {}, every.hours(1), { group: 'x' });
+    scheduler.thenInclude(work, 'in-y', {}, { group: 'y' }).thenInclude(work, 'in-x', {}, { group: 'x' });
+    scheduler.include(work, 'one', {}, { dependsOn: 'two' }).include(work, 'two', {}, { dependsOn: 'one' });
+  },
+});
+`;

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { App, Stack, Validations } from 'aws-cdk-lib';
+import { Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { Bucket } from 'aws-cdk-lib/aws-s3';
 import { Secret } from 'aws-cdk-lib/aws-secretsmanager';
 import { AwsSolutionsChecks } from 'cdk-nag';
@@ -56,7 +57,7 @@ describe('the stack of an app with two pools', () => {
     ]);
     const targets = redriven.map(({ properties }) => shortName(resources, properties.RedrivePolicy.deadLetterTargetArn['Fn::GetAtt'][0]));
     const ends = queues.filter(({ properties }) => !properties.RedrivePolicy);
-    expect(ends.map(({ name }) => name).sort()).toEqual([...targets, 'Schedules/Missed'].sort());
+    expect(ends.map(({ name }) => name).sort()).toEqual([...targets, 'Schedules/Missed', 'Activator/Unanswered'].sort());
     expect(ends.every(({ properties }) => properties.MessageRetentionPeriod === 14 * 24 * 3600)).toBe(true);
   });
 
@@ -89,11 +90,16 @@ describe('the stack of an app with two pools', () => {
     ]);
   });
 
-  test('every function runs Node 24 on arm64 without reserved concurrency', () => {
+  test('every function runs Node 24 on arm64 without reserved concurrency, and may ring what rings it', () => {
     const functions = findByType(resources, 'AWS::Lambda::Function').filter(({ name }) => name.endsWith('/Function'));
-    expect(functions).toHaveLength(8);
+    expect(functions).toHaveLength(9);
     for (const { properties } of functions) {
-      expect(properties).toMatchObject({ Runtime: 'nodejs24.x', Architectures: ['arm64'], Handler: 'index.handler' });
+      expect(properties).toMatchObject({
+        Runtime: 'nodejs24.x',
+        Architectures: ['arm64'],
+        Handler: 'index.handler',
+        RecursiveLoop: 'Allow',
+      });
       expect(properties.ReservedConcurrentExecutions).toBeUndefined();
     }
   });
@@ -121,13 +127,14 @@ describe('the stack of an app with two pools', () => {
       'Pool-default/Executor/Role': [
         ...always('Pool-default/Executor'),
         ...answer('Pool-default/Work/Queue'),
-        ...ring('Wake/Queue', 'Dispatch/Queue'),
+        ...ring('Wake/Queue', 'Dispatch/Queue', 'Pool-default/Work/Queue'),
       ],
       'Pool-heavy/Executor/Role': [
         ...always('Pool-heavy/Executor'),
         ...answer('Pool-heavy/Work/Queue'),
-        ...ring('Wake/Queue', 'Dispatch/Queue'),
+        ...ring('Wake/Queue', 'Dispatch/Queue', 'Pool-heavy/Work/Queue'),
       ],
+      'Activator/Role': [...always('Activator'), ...ring('Dispatch/Queue', 'Activator/Unanswered')],
       'Sync/Role': [...always('Sync'), ...ring('Wake/Queue')],
       'Api/Role': [...always('Api'), ...ring('Wake/Queue', 'Dispatch/Queue')],
       'Migrate/Role': always('Migrate'),
@@ -144,11 +151,13 @@ describe('the stack of an app with two pools', () => {
     const inAll = ['NODE_OPTIONS', 'WAYBILL_DATABASE_SECRET_ID', 'WAYBILL_LOG_LEVEL'];
     const wake = 'WAYBILL_WAKE_QUEUE_URL';
     const dispatch = 'WAYBILL_DISPATCH_QUEUE_URL';
+    const work = 'WAYBILL_WORK_QUEUE_URL';
     const expected: Record<string, string[]> = {
       'Manager/Function': [wake, dispatch, 'WAYBILL_POOLS'],
       'Dispatcher/Function': [dispatch, 'WAYBILL_POOLS'],
-      'Pool-default/Executor/Function': [wake, dispatch, 'WAYBILL_POOL'],
-      'Pool-heavy/Executor/Function': [wake, dispatch, 'WAYBILL_POOL', 'BUCKET'],
+      'Pool-default/Executor/Function': [wake, dispatch, work, 'WAYBILL_POOL'],
+      'Pool-heavy/Executor/Function': [wake, dispatch, work, 'WAYBILL_POOL', 'BUCKET'],
+      'Activator/Function': [dispatch],
       'Sync/Function': [wake],
       'Api/Function': [wake, dispatch, 'WAYBILL_POOL_SIZES'],
       'Migrate/Function': [],
@@ -183,7 +192,7 @@ describe('the stack of an app with two pools', () => {
   });
 
   test('migrate runs before any process that uses the schema is created or changed', () => {
-    const processes = ['Manager', 'Dispatcher', 'Housekeeping', 'Api', 'Pool-default/Executor', 'Pool-heavy/Executor'];
+    const processes = ['Manager', 'Dispatcher', 'Activator', 'Housekeeping', 'Api', 'Pool-default/Executor', 'Pool-heavy/Executor'];
     for (const process of processes) expect(prerequisitesOf(resources, `${process}/Function`), process).toContain('Deployment/Migration');
     const before = prerequisitesOf(resources, 'Deployment/Migration');
     expect([...before]).toEqual(expect.arrayContaining(['Migrate/Function', 'Migrate/Role/DefaultPolicy']));
@@ -233,8 +242,20 @@ describe('the stack of an app with two pools', () => {
       invocations.map(({ properties }) => [shortName(resources, properties.FunctionName.Ref), properties.MaximumRetryAttempts]),
     ).toEqual([
       ['Manager/Function', 0],
+      ['Activator/Function', 2],
       ['Housekeeping/Function', 0],
     ]);
+  });
+
+  test('an asynchronous activation that keeps failing is kept for a person', () => {
+    const invocations = findByType(resources, 'AWS::Lambda::EventInvokeConfig').filter(({ properties }) => properties.DestinationConfig);
+    expect(
+      invocations.map(({ properties }) => [
+        shortName(resources, properties.FunctionName.Ref),
+        properties.MaximumEventAgeInSeconds,
+        shortName(resources, properties.DestinationConfig.OnFailure.Destination['Fn::GetAtt'][0]),
+      ]),
+    ).toEqual([['Activator/Function', 900, 'Activator/Unanswered']]);
   });
 
   test('every route of the HTTP API asks for IAM credentials, and its stage is throttled and logged', () => {
@@ -290,6 +311,17 @@ test('a pool can be granted access to what its workflows use', () => {
   const { Resources } = app.synth().getStackByName('Test').template;
   const granted = permissionsByRole(Resources)['Pool-default/Executor/Role'] ?? [];
   expect(granted.some((permission) => permission.startsWith('s3:GetObject'))).toBe(true);
+});
+
+test('another function may be let to activate dormant dependents, and gets nothing but the activator’s name and the right to invoke it', () => {
+  const app = createApp('grant-activate');
+  const { stack, jobs } = createStack(app);
+  const role = new Role(stack, 'Importer', { assumedBy: new ServicePrincipal('lambda.amazonaws.com') });
+  jobs.grantActivate(role);
+  const { Resources } = app.synth().getStackByName('Test').template;
+  expect(permissionsByRole(Resources)['Test/Importer']).toEqual(['lambda:InvokeFunction on Activator/Function']);
+  expect(shortName(Resources, stack.resolve(jobs.activatorFunctionName).Ref)).toBe('Activator/Function');
+  expect(findByType(Resources, 'AWS::Lambda::Url')).toEqual([]);
 });
 
 test('a secret that the stack owns is read by its full ARN and no wildcard', () => {
@@ -352,6 +384,7 @@ test('the stack passes the AWS Solutions rules and CloudFormation’s own, with 
         .map(({ data }) => [construct.node.path, data]),
     );
   expect(acknowledged).toEqual([
+    ['Waybill/Jobs/Activator/Unanswered', { 'AwsSolutions::AwsSolutions-SQS3': expect.stringMatching(/^.{40,}\.$/) }],
     ['Waybill/Jobs/Schedules/Missed', { 'AwsSolutions::AwsSolutions-SQS3': expect.stringMatching(/^.{40,}\.$/) }],
   ]);
 });

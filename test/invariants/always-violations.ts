@@ -130,6 +130,42 @@ export const alwaysViolations: PlantedViolation[] = [
     plant: async (world) => `execution ${(await world.admitted({ state: 'waiting', started_at: ago(60) })).id}`,
   },
   {
+    what: 'a nested run that outlived the run around it',
+    invariant: 'a_nested_run_ends_waits_and_runs_with_its_parent',
+    plant: async (world) => {
+      const { id } = await world.admitted({ ...failed, started_at: ago(60) });
+      return `execution ${await world.execution({ parent_id: id, root_id: id, run_id: id, state: 'in_progress', ...lease(), lease_expires_at: 'infinity' })}`;
+    },
+  },
+  {
+    what: 'a nested run in progress under a lease that its parent no longer has',
+    invariant: 'a_nested_run_ends_waits_and_runs_with_its_parent',
+    plant: async (world) => {
+      const { id } = await world.admitted({ state: 'in_progress', ...lease(), lease_token: '00000000-0000-4000-8000-000000000002' });
+      return `execution ${await world.execution({ parent_id: id, root_id: id, run_id: id, state: 'in_progress', ...lease(), lease_expires_at: 'infinity' })}`;
+    },
+  },
+  {
+    what: 'a nested run that runs although the run around it was handed back',
+    invariant: 'a_nested_run_ends_waits_and_runs_with_its_parent',
+    plant: async (world) => {
+      const { id } = await world.admitted();
+      return `execution ${await world.execution({ parent_id: id, root_id: id, run_id: id, state: 'in_progress', ...lease(), lease_expires_at: 'infinity' })}`;
+    },
+  },
+  {
+    what: 'a step that runs in an execution which has ended',
+    invariant: 'a_running_step_belongs_to_an_unfinished_execution',
+    plant: async (world) => {
+      const { id } = await world.admitted(failed);
+      await world.run(
+        `insert into waybill.execution_step (execution_id, run_id, name, sequence, state, started_at) values ($1, $1, 'download', 1, 'running', $2)`,
+        [id, ago(60)],
+      );
+      return `execution ${id}`;
+    },
+  },
+  {
     what: 'a run that has the same attempt twice, even if it lacks another',
     invariant: 'the_attempts_of_a_run_are_consecutive',
     plant: async (world) => {
@@ -249,6 +285,26 @@ export const alwaysViolations: PlantedViolation[] = [
       const step = await plantPlan(world);
       await world.admitted({ ...step(0, 0), state: 'completed', started_at: ago(90), finished_at: ago(30) });
       return `execution ${(await world.admitted({ ...step(1, 0), state: 'completed', started_at: ago(60), finished_at: ago(20) })).id}`;
+    },
+  },
+  {
+    what: 'a step that waits although its plan has ended',
+    invariant: 'a_step_is_queued_only_in_the_present_group_of_a_plan_that_runs',
+    plant: async (world) => {
+      const step = (await plantPlan(world))(0, 0);
+      await world.run(`update waybill.execution set state = 'cancelled', finished_at = $2 where id = $1`, [step.parent_id, ago(10)]);
+      return `execution ${await world.execution({ ...step, state: 'waiting' })}`;
+    },
+  },
+  {
+    what: 'a step in the queue whose group its plan has not come to',
+    invariant: 'a_step_is_queued_only_in_the_present_group_of_a_plan_that_runs',
+    plant: async (world) => {
+      const step = await plantPlan(world);
+      await world.admitted(step(0, 0));
+      const early = await world.execution({ ...step(1, 0), state: 'waiting' });
+      await world.entry({ execution_id: early, origin: 'plan' });
+      return `execution ${early}`;
     },
   },
 ];

@@ -64,6 +64,15 @@ async function plantRuns(world: World): Promise<void> {
   const nesting = { manifest_id: await world.manifest(), state: 'in_progress', started_at: ago(600), ...lease() };
   const parent = await world.admitted({ ...nesting, created_at: ago(610) });
   await world.execution({ ...nesting, parent_id: parent.id, root_id: parent.id, run_id: parent.id });
+  const resting = await world.admitted({ state: 'waiting', started_at: ago(600) });
+  await world.entry({ execution_id: resting.id, available_at: ahead(600) });
+  const left = { parent_id: resting.id, root_id: resting.id, run_id: resting.id };
+  await world.execution({ ...left, state: 'waiting', step_name: 'import', started_at: ago(500) });
+  await world.execution({ ...left, ...failed, step_name: 'export' });
+  await world.run(
+    `insert into waybill.execution_step (execution_id, run_id, name, kind, sequence, state, started_at) values ($1, $1, 'import', 'run', 1, 'running', $2)`,
+    [resting.id, ago(500)],
+  );
   await world.admitted({ created_at: ago(900), sent_at: ago(200), ring_count: 4 });
   await world.admitted({ state: 'cancelled', finished_at: ago(10) });
   await world.entry({ manifest_id: await world.manifest({ deleted_at: ago(10) }), status: 'cancelled', cancelled_at: ago(10) });

@@ -24,11 +24,34 @@ describe('the state of a manifest', () => {
     ['scheduled', 'a once that has not run', (plant, name) => plant.manifest(name, { ...once, next_occurrence_at: once.run_at })],
     ['done', 'a once that ran', (plant, name) => plant.manifest(name, once)],
     ['manual', 'no schedule', (plant, name) => plant.manifest(name)],
-    ['waiting', 'a dependent', (plant, name) => plant.manifest(name, { schedule_type: 'dependent', dependency_mode: 'all' })],
+    [
+      'waiting',
+      'a dependent',
+      async (plant, name) => {
+        const id = await plant.manifest(name, { schedule_type: 'dependent', dependency_mode: 'all' });
+        await plant.edge(id, await plant.manifest(`${name}-parent`));
+      },
+    ],
+    [
+      'orphaned',
+      'a dependent without parents',
+      (plant, name) => plant.manifest(name, { schedule_type: 'dependent', dependency_mode: 'all' }),
+    ],
+    [
+      'orphaned',
+      'a dormant dependent whose only parent was deleted',
+      async (plant, name) => {
+        const id = await plant.manifest(name, { schedule_type: 'dormant_dependent', dependency_mode: 'all' });
+        await plant.edge(id, await plant.manifest(`${name}-parent`, { deleted_at: finishedAt }));
+      },
+    ],
     [
       'dormant',
       'a dormant dependent',
-      (plant, name) => plant.manifest(name, { schedule_type: 'dormant_dependent', dependency_mode: 'all' }),
+      async (plant, name) => {
+        const id = await plant.manifest(name, { schedule_type: 'dormant_dependent', dependency_mode: 'all' });
+        await plant.edge(id, await plant.manifest(`${name}-parent`));
+      },
     ],
     ['disabled', 'a disabled interval', (plant, name) => plant.manifest(name, { ...interval, is_enabled: false })],
     ['quarantined', 'a quarantined one', (plant, name) => plant.manifest(name, { quarantine_error: 'bad row' })],
@@ -141,6 +164,7 @@ describe('a manifest', () => {
     expect(await readManifest(database, 'reads')).toEqual({
       externalId: 'reads',
       kind: 'job',
+      steps: null,
       workflow: 'extract',
       input: { source: 'api' },
       group: 'readers',
@@ -158,6 +182,8 @@ describe('a manifest', () => {
       priority: 0,
       maxAttempts: 3,
       timeoutSeconds: 30,
+      owner: 'test',
+      version: 1,
       nextDueAt: null,
       lastSuccessfulRun: '2026-01-01T00:00:00.000Z',
       successCount: 4,

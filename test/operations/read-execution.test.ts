@@ -64,7 +64,10 @@ it('an execution reads with its failure, progress, initiator and times', async (
   expect(await readExecution(database, id)).toEqual({
     ...shared,
     failure: { ...shared.failure, stack: 'Error: no route to host\n    at download' },
+    items: { count: 0, failedCount: 0, warningCount: 0 },
     steps: [],
+    logs: [],
+    plan: null,
     children: [],
     attempts: [
       {

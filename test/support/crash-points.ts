@@ -1,4 +1,5 @@
-import type { Database } from '../../shared/db/database.ts';
+import type { Database, Db } from '../../shared/db/database.ts';
+import type { Sql } from '../../shared/db/sql.ts';
 import type { Doorbell } from '../../shared/queue/doorbell.ts';
 
 /** Thrown where a process is killed, and by everything that the dead process still tries. */
@@ -19,7 +20,12 @@ export interface CrashPoints {
   doorbell(real: Doorbell): Doorbell;
 }
 
-export function crashPoints(process: string, killAt?: number): CrashPoints {
+export interface CrashOptions {
+  /** Whether each statement of a transaction has a point before it too: for what relies on being one transaction, and only on that. */
+  insideTransactions?: boolean;
+}
+
+export function crashPoints(process: string, killAt?: number, { insideTransactions = false }: CrashOptions = {}): CrashPoints {
   const reached: string[] = [];
   let isDead = false;
   function reach(what: string): void {
@@ -36,20 +42,25 @@ export function crashPoints(process: string, killAt?: number): CrashPoints {
     reach(`after ${what}`);
     return result;
   }
+  const nameOf = ({ text }: Sql) => `statement ${text.trim().slice(0, 40).replace(/\s+/g, ' ')}`;
+  async function beforeStatement<Row>(db: Db, statement: Sql): Promise<Row[]> {
+    reach(`before ${nameOf(statement)}`);
+    return db.query<Row>(statement);
+  }
   return {
     reached,
     database: (real) => ({
       transaction: async (work) => {
         reach('before begin');
         const result = await real.transaction(async (db) => {
-          const done = await work(db);
+          const done = await work(insideTransactions ? { query: (statement) => beforeStatement(db, statement) } : db);
           reach('before commit');
           return done;
         });
         reach('after commit');
         return result;
       },
-      query: (statement) => around(`statement ${statement.text.trim().slice(0, 40).replace(/\s+/g, ' ')}`, () => real.query(statement)),
+      query: (statement) => around(nameOf(statement), () => real.query(statement)),
       close: () => real.close(),
     }),
     doorbell: (real) => ({

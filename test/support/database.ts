@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { afterAll, beforeAll, inject } from 'vitest';
-import { templateDatabase } from './global-setup.ts';
+import { copyDatabase, dropDatabase, templateDatabase, urlOf } from '../../local/testing/template-database.ts';
 
 export type TestDatabase = { readonly url: string; readonly pool: pg.Pool };
 
@@ -20,52 +19,22 @@ function useDatabaseFrom(template: string): TestDatabase {
   const name = `test_${randomUUID().replaceAll('-', '')}`;
   let pool: pg.Pool | undefined;
   beforeAll(async () => {
-    await copyDatabase(template, name);
-    pool = new pg.Pool({ connectionString: urlOf(name) });
+    await copyDatabase(inject('databaseUrl'), name, template);
+    pool = new pg.Pool({ connectionString: urlOf(inject('databaseUrl'), name) });
     // An idle connection that a test cuts on purpose is replaced by the pool; without a listener it would end the process.
     pool.on('error', () => {});
   });
   afterAll(async () => {
     await pool?.end();
-    await administer(`drop database if exists ${name} with (force)`);
+    await dropDatabase(inject('databaseUrl'), name);
   });
   return {
     get url() {
-      return urlOf(name);
+      return urlOf(inject('databaseUrl'), name);
     },
     get pool() {
       if (!pool) throw new Error('the database exists only inside tests and hooks: read its pool there');
       return pool;
     },
   };
-}
-
-/** A template cannot be copied while anybody is connected to it, which an autovacuum worker may be for a moment. */
-async function copyDatabase(template: string, name: string): Promise<void> {
-  const deadlineAt = Date.now() + 30_000;
-  while (true) {
-    try {
-      await administer(`create database ${name} template ${template}`);
-      return;
-    } catch (error) {
-      if ((error as pg.DatabaseError).code !== '55006' || Date.now() > deadlineAt) throw error;
-      await delay(50);
-    }
-  }
-}
-
-async function administer(statement: string): Promise<void> {
-  const client = new pg.Client({ connectionString: inject('databaseUrl') });
-  await client.connect();
-  try {
-    await client.query(statement);
-  } finally {
-    await client.end();
-  }
-}
-
-function urlOf(name: string): string {
-  const url = new URL(inject('databaseUrl'));
-  url.pathname = `/${name}`;
-  return url.href;
 }

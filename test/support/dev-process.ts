@@ -14,8 +14,12 @@ const root = fileURLToPath(new URL('../../', import.meta.url));
 const SAMPLE_MS = 250;
 
 export interface StartDev {
-  /** The module whose default export is the app; a relative path begins at the repository. */
+  /** The module whose default export is the app; a relative path begins at the directory. */
   app: string;
+  /** The `waybill` that is started; the clone's, unless the test installed another. */
+  command?: string;
+  /** Where it is started: in the clone, unless said otherwise. */
+  directory?: string;
   dataDirectory: string;
   port?: number | string;
   /** Further arguments. Files are not watched unless the test asks, since other tests may write some while this one runs. */
@@ -71,6 +75,8 @@ export function useDev(): { start(options: StartDev): DevProcess } {
 
 function startDev({
   app,
+  command = join(root, 'cli/waybill.mjs'),
+  directory = root,
   dataDirectory,
   port = 0,
   options = [],
@@ -80,8 +86,8 @@ function startDev({
 }: StartDev): DevProcess {
   const argv = [app, '--port', String(port), '--data-dir', dataDirectory, ...(isWatching ? [] : ['--no-watch']), ...options];
   const { NODE_OPTIONS: _, FORCE_COLOR: __, ...inherited } = process.env;
-  const child = spawn(process.execPath, [...nodeOptions, join(root, 'cli/waybill.mjs'), 'dev', ...argv], {
-    cwd: root,
+  const child = spawn(process.execPath, [...nodeOptions, command, 'dev', ...argv], {
+    cwd: directory,
     env: { ...inherited, NO_COLOR: '1', ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
   });

@@ -1,49 +1,28 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll } from 'vitest';
+import { checkInvariants } from '../../local/testing/check-invariants.ts';
+import { type RecordedDoorbell, recordDoorbell } from '../../local/testing/record-doorbell.ts';
 import { type Database, openDatabase } from '../../shared/db/database.ts';
 import { type Sql, sql } from '../../shared/db/sql.ts';
 import type { ManifestDefinition } from '../../shared/define/definition.ts';
 import { syncApp } from '../../shared/define/sync.ts';
 import { dispatcherCycle } from '../../shared/dispatcher/cycle.ts';
-import { runExecutions } from '../../shared/executor/run.ts';
+import { type ExecutorDependencies, runExecutions } from '../../shared/executor/run.ts';
 import { managerCycle } from '../../shared/manager/cycle.ts';
 import type { ExecutionId } from '../../shared/model/ids.ts';
 import type { AnyWorkflow } from '../../shared/model/workflow.ts';
 import { createLogger } from '../../shared/observability/log.ts';
-import type { Doorbell, ExecutionBell } from '../../shared/queue/doorbell.ts';
 import type { EndedRun } from '../../shared/transitions/end-runs.ts';
-import { checkInvariants } from './check-invariants.ts';
 import { useDatabase } from './database.ts';
+
+export { type RecordedDoorbell, recordDoorbell };
 
 const silent = createLogger('test', () => {});
 
-/** The bells of a test: what was rung is kept, so that the test decides when, and how often, it is delivered. */
-export interface RecordedDoorbell extends Doorbell {
-  bells: ExecutionBell[];
-  dispatcherPokes: number;
-  managerPokes: { delaySeconds?: number; generation?: number }[];
-}
-
-export function recordDoorbell(): RecordedDoorbell {
-  const doorbell: RecordedDoorbell = {
-    bells: [],
-    dispatcherPokes: 0,
-    managerPokes: [],
-    ringExecutions: async (bells) => {
-      doorbell.bells.push(...bells);
-      return bells.map(({ executionId }) => executionId);
-    },
-    pokeDispatcher: async () => {
-      doorbell.dispatcherPokes++;
-    },
-    pokeManager: async (poke = {}) => {
-      doorbell.managerPokes.push(poke);
-    },
-  };
-  return doorbell;
-}
-
 export const pools = { default: { queueUrl: 'http://queue/default', concurrency: 100, batchSize: 1 } };
+
+/** How long the function of an invocation may still run, and whatever else the executor is to have instead of what the engine gives it. */
+export type ExecuteOptions = Partial<ExecutorDependencies> & { remainingMs?: number };
 
 /** The real engine on a real database, with a clock that the test moves and bells that the test delivers. */
 export interface Engine {
@@ -53,9 +32,9 @@ export interface Engine {
   sync(manifests: (Partial<ManifestDefinition> & { externalId: string })[]): ReturnType<typeof syncApp>;
   manage(): ReturnType<typeof managerCycle>;
   dispatch(): ReturnType<typeof dispatcherCycle>;
-  execute(executionIds: ExecutionId[], workflows?: AnyWorkflow[]): Promise<EndedRun[]>;
+  execute(executionIds: ExecutionId[], workflows?: AnyWorkflow[], options?: ExecuteOptions): Promise<EndedRun[]>;
   /** Delivers every bell rung so far, once. */
-  deliver(workflows?: AnyWorkflow[]): Promise<EndedRun[]>;
+  deliver(workflows?: AnyWorkflow[], options?: ExecuteOptions): Promise<EndedRun[]>;
   rows<Row = Record<string, unknown>>(statement: Sql): Promise<Row[]>;
 }
 
@@ -105,23 +84,26 @@ export function useEngine({ startAt = '2026-03-02T00:00:00Z' } = {}): Engine {
     );
   engine.manage = () => managerCycle({ database: engine.database, doorbell: engine.doorbell, pools });
   engine.dispatch = () => dispatcherCycle({ database: engine.database, doorbell: engine.doorbell, pools });
-  engine.execute = async (executionIds, workflows = [workflowNamed('work')]) => {
+  engine.execute = async (executionIds, workflows = [workflowNamed('work')], { remainingMs = 60_000, ...options } = {}) => {
     const { ended } = await runExecutions(
-      { executionIds, requestId: randomUUID(), logStream: 'test', remainingMs: 60_000 },
+      { executionIds, requestId: randomUUID(), logStream: 'test', remainingMs },
       {
         database: engine.database,
         databaseOptions: { url: source.url, clock: engine.clock },
         doorbell: engine.doorbell,
+        workQueueUrl: pools.default.queueUrl,
         workflows: new Map(workflows.map((one) => [one.name, one])),
         log: silent,
+        ...options,
       },
     );
     return ended;
   };
-  engine.deliver = (workflows) =>
+  engine.deliver = (workflows, options) =>
     engine.execute(
       engine.doorbell.bells.splice(0).map(({ executionId }) => executionId),
       workflows,
+      options,
     );
   engine.rows = (statement) => engine.database.query(statement);
   return engine;

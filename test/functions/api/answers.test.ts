@@ -90,7 +90,7 @@ it('another method on a known path is refused, naming what is allowed', async ()
   const reply = await api.get('/v1/manifests', { method: 'POST' });
   expect(reply).toMatchObject({
     status: 405,
-    headers: { allow: 'GET' },
+    headers: { allow: 'GET, PUT' },
     json: { code: 'method_not_allowed', title: 'Method Not Allowed' },
   });
 });

@@ -44,7 +44,7 @@ describe('POST /v1/executions/{id}/cancel', () => {
   });
 
   it.each(['999999', 'abc', '99999999999999999999', '1 or 1=1'])('execution %j does not exist', async (id) => {
-    for (const path of ['cancel', 'rerun'])
+    for (const path of ['cancel', 'rerun', 'resume'])
       expect(await post(`/v1/executions/${id}/${path}`)).toMatchObject({ status: 404, json: { code: 'execution_not_found' } });
   });
 });

@@ -14,7 +14,9 @@ export interface Operations {
   /** Asks as the operator, with a JSON body if one is given. */
   post(path: string, body?: unknown, request?: HttpRequest): Promise<Reply>;
   patch(path: string, body?: unknown, request?: HttpRequest): Promise<Reply>;
-  /** What was written down about who did what, the oldest first. */
+  put(path: string, body?: unknown, request?: HttpRequest): Promise<Reply>;
+  remove(path: string, body?: unknown, request?: HttpRequest): Promise<Reply>;
+  /** What was written down about which person did what, the oldest first. */
   audit(): Promise<{ action: string; target: string; name: string; before: unknown; after: unknown }[]>;
   /** How often each bell was rung since the last time it was asked. */
   takePokes(): { dispatcher: number; manager: number };
@@ -31,7 +33,8 @@ export function useOperations(): Operations {
     (method: string) =>
     (path: string, body?: unknown, request: HttpRequest = {}) => {
       const json = body === undefined ? {} : { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) };
-      return ask(engine.database, path, { method, userArn: OPERATOR, ...json, ...request }, silent, doorbell);
+      const headers = { ...json.headers, ...request.headers };
+      return ask(engine.database, path, { method, userArn: OPERATOR, ...json, ...request, headers }, silent, doorbell);
     };
   const takePokes = () => {
     const taken = { dispatcher: doorbell.dispatcherPokes, manager: doorbell.managerPokes.length };
@@ -50,7 +53,11 @@ export function useOperations(): Operations {
     get: (path, request) => ask(engine.database, path, request, silent, doorbell),
     post: send('POST'),
     patch: send('PATCH'),
-    audit: () => engine.rows(sql`select action, target, initiator_name as name, before, after from waybill.audit_event order by id`),
+    put: send('PUT'),
+    remove: send('DELETE'),
+    audit: () =>
+      engine.rows(sql`
+        select action, target, initiator_name as name, before, after from waybill.audit_event where initiator_type = 'user' order by id`),
     takePokes,
     plantDeadLetters: async (...externalIds) => {
       await engine.sync(
