@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import middy from '@middy/core';
 import type { AppDefinition } from '../../shared/define/definition.ts';
 import { describeSync } from '../../shared/define/describe-sync.ts';
-import { syncApp } from '../../shared/define/sync.ts';
+import { planSync, syncApp } from '../../shared/define/sync.ts';
 import { findStartedDeployment } from '../../shared/define/sync-deployment.ts';
 import { type DatabaseContext, withDatabase } from '../middleware/database.ts';
 import { type DoorbellContext, withDoorbell } from '../middleware/doorbell.ts';
@@ -11,6 +11,8 @@ import { type DoorbellContext, withDoorbell } from '../middleware/doorbell.ts';
 /** A deployment is begun by migrate, before any function changes. Whoever replaces the definitions without one says so, and begins one here. */
 interface SyncEvent {
   startsDeployment?: boolean;
+  /** Says what would change, and changes nothing. */
+  dryRun?: boolean;
 }
 
 /**
@@ -21,6 +23,11 @@ async function sync(event: SyncEvent | null, { database, doorbell, log }: Databa
   const { hash, ...definition } = JSON.parse(readFileSync(join(import.meta.dirname, 'manifests.json'), 'utf8')) as AppDefinition & {
     hash: string;
   };
+  if (event?.dryRun) {
+    const planned = await planSync(database, definition);
+    log.info('definitions planned', { app: definition.name, plan: describeSync(planned) });
+    return planned;
+  }
   const deploymentVersion = event?.startsDeployment ? undefined : await findStartedDeployment(database, definition.name, hash);
   const report = await syncApp(database, definition, hash, { deploymentVersion });
   if (report.outcome === 'superseded')

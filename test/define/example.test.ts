@@ -1,18 +1,36 @@
 import { expect, it } from 'vitest';
 import { z } from 'zod';
-import { app, every, exclude, handle, workflow } from '../../shared/index.ts';
+import { createTestKit } from '../../local/testing/index.ts';
+import { app, cron, every, exclude, handle, workflow } from '../../shared/index.ts';
 import { parentsOf } from './use-mistakes.ts';
 
 const tables = ['orders', 'users'];
 const jobs = tables.flatMap((table) => [1, 2].map((batch) => ({ table, batch })));
 
+const download = async (source: string, signal: AbortSignal) => {
+  signal.throwIfAborted();
+  return { key: `${source}.csv`, rowCount: 3 };
+};
+
 const extract = workflow({
   name: 'extract',
   input: z.object({ source: z.string() }),
-  async run(_, input) {
-    return { key: input.source, rows: 1 };
+  async run(ctx, input) {
+    const file = await ctx.step('download', () => download(input.source, ctx.signal));
+    return { key: file.key, rows: file.rowCount };
   },
 });
+const transform = workflow({ name: 'transform', input: z.object({}), run: () => null });
+const hrImport = workflow({ name: 'hr-import', input: z.object({ mode: z.enum(['full', 'delta']) }), run: () => null });
+const hrSync = workflow({ name: 'hr-sync', input: z.object({}), run: () => null });
+const adExport = workflow({
+  name: 'ad-export',
+  input: z.object({}),
+  run() {
+    throw new Error('the directory is away');
+  },
+});
+const ldapExport = workflow({ name: 'ldap-export', input: z.object({}), run: () => null });
 const validate = workflow({ name: 'validate', input: z.object({}), run: () => null });
 const load = workflow({ name: 'load', input: z.object({}), run: () => null });
 const deltaImport = workflow({ name: 'delta-import', input: z.object({ table: z.string() }), run: () => null });
@@ -20,7 +38,7 @@ const cacheBronze = workflow({ name: 'cache-bronze', input: z.object({ table: z.
 
 const etl = app({
   name: 'acme-etl',
-  workflows: [extract, validate, load, cacheBronze, deltaImport],
+  workflows: [extract, transform, validate, load, cacheBronze, deltaImport, hrImport, hrSync, adExport, ldapExport],
   manifests(scheduler) {
     scheduler
       .schedule(extract, 'extract-data', { source: 'api' }, every.hours(1), { group: 'etl' })
@@ -41,10 +59,16 @@ const etl = app({
         jobs.map((j) => ({ id: `${j.table}-${j.batch}`, input: j, dependsOn: `delta-${j.table}` })),
         { dormant: true },
       );
+
+    scheduler
+      .plan('nightly-hr-sync', cron('0 2 * * *', { timeZone: 'Europe/London' }))
+      .step('HR full import', hrImport, { mode: 'full' })
+      .step('HR full sync', hrSync, {})
+      .parallel((group) => group.step('AD export', adExport, {}, { continueOnFailure: true }).step('LDAP export', ldapExport, {}));
   },
 });
 
-it('an app of chains and batches is a definition', async () => {
+it('an app of chains, batches and a plan is a definition', async () => {
   const definition = await etl.toDefinition();
   expect(parentsOf(definition)).toEqual({
     'extract-data': null,
@@ -56,6 +80,7 @@ it('an app of chains and batches is a definition', async () => {
     'bronze-orders-2': ['delta-orders'],
     'bronze-users-1': ['delta-users'],
     'bronze-users-2': ['delta-users'],
+    'nightly-hr-sync': null,
   });
   expect(definition.groups).toEqual([
     { name: 'etl' },
@@ -63,11 +88,22 @@ it('an app of chains and batches is a definition', async () => {
     { name: 'load-data' },
     { name: 'delta', maxActiveJobs: 4 },
     { name: 'bronze' },
+    { name: 'nightly-hr-sync' },
   ]);
-  expect(definition.manifests.at(-1)).toMatchObject({
+  expect(definition.manifests.at(-2)).toMatchObject({
     input: { table: 'users', batch: 2 },
     schedule: { type: 'dormant_dependent', dependsOn: ['delta-users'], mode: 'all' },
   });
+});
+
+it('runs: the chain to its end, the batch side by side, the plan at two o’clock, with a failure that it tolerates', async () => {
+  await using kit = await createTestKit(etl, { startAt: '2026-01-01T01:59:40Z' });
+  await kit.advanceTo('2026-01-01T02:00:00Z');
+  const states = async (manifest: string) => (await kit.runs({ manifest })).map(({ state }) => state);
+  for (const manifest of ['extract-data', 'validate-data', 'load-data']) expect(await states(manifest)).toEqual(['completed']);
+  for (const table of tables) expect(await states(`delta-${table}`)).toEqual(['completed', 'completed', 'completed']);
+  expect(await states('bronze-orders-1')).toEqual([]);
+  expect(await states('nightly-hr-sync')).toEqual(['completed_with_warnings']);
 });
 
 it('is the same each time it is asked', async () => {

@@ -104,3 +104,11 @@ it('definitions that are replaced without migrate begin a deployment of their ow
   expect(await first.sync()).toMatchObject({ outcome: 'superseded' });
   expect(await first.sync({ startsDeployment: true })).toMatchObject({ outcome: 'applied', changed: ['job'] });
 });
+
+it('asked for a dry run, sync says what it would do and does nothing', async () => {
+  await first.migrate();
+  await first.sync();
+  const { rows: before } = await database.pool.query('select m.*, m.xmin from waybill.manifest m');
+  expect(await second.sync({ dryRun: true })).toMatchObject({ outcome: 'planned', created: [], changed: ['job'], pruned: [] });
+  expect((await database.pool.query('select m.*, m.xmin from waybill.manifest m')).rows).toEqual(before);
+});
