@@ -41,7 +41,7 @@ export async function startPlans(database: Database, limit: number): Promise<Sta
     const planIds = await createPlans(db, entryIds);
     // Locks what a plan without steps makes due after its own manifest. That is seldom, and a deadlock would only begin this transaction anew.
     const ended = await endRuns(db, [], { advance: planIds });
-    return { startedCount: planIds.length, ended, mayHaveMore: due.length === limit };
+    return { startedCount: planIds.length, ended, mayHaveMore: planIds.length > 0 && due.length === limit };
   });
 }
 

@@ -123,6 +123,23 @@ describe('overlap', () => {
   });
 });
 
+describe('a plan whose interval counts from its end', () => {
+  it('rests while it runs, and wakes the manager when it ends', async () => {
+    await world.plan('plan', [['a'], ['b']], { ...everyMinute, anchor: 'completion' });
+    await world.manage();
+    await world.dispatch();
+    await world.deliver();
+    await world.dispatch();
+    expect(await world.manifest('plan')).toMatchObject({ next_due_at: null });
+    world.clock.set(world.at('00:05:00'));
+    world.doorbell.managerPokes.length = 0;
+    await world.deliver();
+    expect(await world.latest()).toMatchObject({ state: 'completed' });
+    expect(await world.manifest('plan')).toMatchObject({ next_due_at: world.at('00:06:00') });
+    expect(world.doorbell.managerPokes).toHaveLength(1);
+  });
+});
+
 describe('what a step is told', () => {
   it('is the plan’s occurrence, and when the last successful run of the plan began', async () => {
     await world.plan('plan', [['a'], ['b']], everyMinute);

@@ -27,7 +27,9 @@ export async function releaseGroups(db: Db, releases: GroupRelease[]): Promise<v
            step.max_attempts, step.timeout_seconds, step.backoff_initial_seconds, step.backoff_factor, step.backoff_max_seconds, step.backoff_jitter,
            step.initiator_type, step.initiator_id, step.initiator_name
       from released plan join waybill.execution step on step.parent_id = plan.id and step.group_index = plan.current_group_index
-     where step.state = 'waiting' and not exists (select from waybill.work_queue w where w.execution_id = step.id and w.status = 'queued' offset 0)
+     -- Written as a case: otherwise the planner would read everything that waits, which looks like nothing to its statistics.
+     where case step.state when 'waiting' then true else false end
+       and not exists (select from waybill.work_queue w where w.execution_id = step.id and w.status = 'queued' offset 0)
      order by step.id
         on conflict do nothing`);
 }
