@@ -1,6 +1,7 @@
 import type { ClaimFigures } from './claim.ts';
 import type { BurstFigures } from './measure-burst.ts';
 import type { CycleTimes } from './measure-cycles.ts';
+import type { HopFigures } from './measure-hops.ts';
 import type { RunFigures } from './measure-runs.ts';
 import { formatNumber as format, type ReportRow } from './print-report.ts';
 
@@ -9,7 +10,7 @@ export interface Figures {
   burst: BurstFigures;
   claims: ClaimFigures[];
   runs: { runs: RunFigures[]; commitMicroseconds: number | undefined };
-  hopMs: number;
+  hops: HopFigures;
 }
 
 const UNKNOWN = 'not known without /proc';
@@ -92,7 +93,7 @@ export function describeClaims({ claims }: Figures): ReportRow[] {
   }));
 }
 
-export function describeRuns({ runs: { runs, commitMicroseconds }, hopMs }: Figures): ReportRow[] {
+export function describeRuns({ runs: { runs, commitMicroseconds }, hops }: Figures): ReportRow[] {
   return [
     ...runs.flatMap(({ batchSize, runsPerSecond, processorMicroseconds, statementMicroseconds }): ReportRow[] => [
       { what: `batches of ${batchSize}`, measured: `${format(runsPerSecond)} runs/s` },
@@ -108,6 +109,15 @@ export function describeRuns({ runs: { runs, commitMicroseconds }, hopMs }: Figu
       what: 'for comparison, processor time of a commit of one row',
       measured: commitMicroseconds === undefined ? UNKNOWN : `${format(commitMicroseconds)} µs`,
     },
-    { what: 'one hop of a chain A → B → C, without queues', measured: `${format(hopMs)} ms` },
+    {
+      what: 'one hop of a chain A → B → C, without queues',
+      measured: `${format(hops.chainMs)} ms`,
+      aim: { text: '< 1 s', isMet: hops.chainMs < 1000 },
+    },
+    {
+      what: 'one hop of a plan, from group to group',
+      measured: `${format(hops.planMs)} ms`,
+      aim: { text: '< 1 s', isMet: hops.planMs < 1000 },
+    },
   ];
 }

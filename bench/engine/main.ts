@@ -53,12 +53,12 @@ try {
   const running = await server.createDatabase('runs');
   await plantManifests(running.database, { count: 10_000 });
   const runs = await measureRuns(server, running, scale.runs);
-  say(`measuring the hops of ${scale.chainCount} chains`);
-  const hopMs = await measureHops(running, scale.chainCount);
+  say(`measuring the hops of ${scale.chainCount} chains and as many plans`);
+  const hops = await measureHops(running, scale.chainCount);
   const machine = await describeMachine(running.database);
   await running.drop();
 
-  const figures = { cycles, burst, claims, runs, hopMs };
+  const figures = { cycles, burst, claims, runs, hops };
   printReport('Ratios', describeRatios(figures));
   printReport('Manager: one cycle, median', describeCycles(figures));
   printReport('Dispatcher: one claim, median', describeClaims(figures));
