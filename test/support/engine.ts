@@ -85,19 +85,25 @@ export function useEngine({ startAt = '2026-03-02T00:00:00Z' } = {}): Engine {
   engine.manage = () => managerCycle({ database: engine.database, doorbell: engine.doorbell, pools });
   engine.dispatch = () => dispatcherCycle({ database: engine.database, doorbell: engine.doorbell, pools });
   engine.execute = async (executionIds, workflows = [workflowNamed('work')], { remainingMs = 60_000, ...options } = {}) => {
-    const { ended } = await runExecutions(
-      { executionIds, requestId: randomUUID(), logStream: 'test', remainingMs },
-      {
-        database: engine.database,
-        databaseOptions: { url: source.url, clock: engine.clock },
-        doorbell: engine.doorbell,
-        workQueueUrl: pools.default.queueUrl,
-        workflows: new Map(workflows.map((one) => [one.name, one])),
-        log: silent,
-        ...options,
-      },
-    );
-    return ended;
+    const all: EndedRun[] = [];
+    // What an invocation postpones is delivered again, as a queue would.
+    for (let ids = executionIds; ids.length; ) {
+      const { ended, postponed } = await runExecutions(
+        { executionIds: ids, requestId: randomUUID(), logStream: 'test', remainingMs },
+        {
+          database: engine.database,
+          databaseOptions: { url: source.url, clock: engine.clock },
+          doorbell: engine.doorbell,
+          workQueueUrl: pools.default.queueUrl,
+          workflows: new Map(workflows.map((one) => [one.name, one])),
+          log: silent,
+          ...options,
+        },
+      );
+      all.push(...ended);
+      ids = postponed;
+    }
+    return all;
   };
   engine.deliver = (workflows, options) =>
     engine.execute(

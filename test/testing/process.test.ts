@@ -4,6 +4,8 @@ import { chmod, mkdir, readdir, realpath, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { packageRoot } from '../../infra/bundle/package-root.ts';
+import { isReachedByAll } from '../support/is-reached-by-all.ts';
 import { useTemporaryDirectory } from '../support/temporary-directory.ts';
 import { waitFor } from '../support/wait-for.ts';
 
@@ -87,7 +89,7 @@ describe('the server of a kit that was never closed', () => {
     await once(next, 'exit');
   });
 
-  it.runIf(process.getuid?.() === 0)('runs where root has to become another user for it', async () => {
+  it.runIf(process.getuid?.() === 0 && isReachedByAll(packageRoot))('runs where root has to become another user for it', async () => {
     await chmod(temporary.path, 0o711);
     const programs = join(temporary.path, 'programs');
     await mkdir(programs);

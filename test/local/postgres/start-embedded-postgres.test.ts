@@ -1,9 +1,8 @@
 import { type ChildProcess, fork, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { statSync } from 'node:fs';
 import { chmod, chown, mkdir, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -11,6 +10,7 @@ import { packageRoot } from '../../../infra/bundle/package-root.ts';
 import { findInstallation } from '../../../local/postgres/find-installation.ts';
 import { readProcess } from '../../../local/postgres/read-process.ts';
 import { type EmbeddedPostgresOptions, startEmbeddedPostgres } from '../../../local/postgres/start-embedded-postgres.ts';
+import { isReachedByAll } from '../../support/is-reached-by-all.ts';
 import { useTemporaryDirectory } from '../../support/temporary-directory.ts';
 
 const temporary = useTemporaryDirectory();
@@ -294,10 +294,6 @@ describe('a start is refused', () => {
     );
   });
 });
-
-/** Another user runs this checkout's own code, which takes a way to it that is open to all. */
-const isReachedByAll = (path: string): boolean =>
-  (statSync(path).mode & 0o001) > 0 && (dirname(path) === path || isReachedByAll(dirname(path)));
 
 describe.runIf(process.getuid?.() === 0 && isReachedByAll(packageRoot))(
   'when the tests run as root, in a checkout that others can reach',
