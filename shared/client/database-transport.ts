@@ -63,7 +63,7 @@ function findDoorbell(): Doorbell {
   };
 }
 
-/** A lost connection in the words in which the API tells of it. What was sent last may have happened: everything here may be repeated. */
+/** A lost connection in the words in which the API tells of it. What was sent last may have happened; repeated, a run without a manifest is another run. */
 async function tellingLoss<Result>(ask: () => Promise<Result>): Promise<Result> {
   try {
     return await ask();

@@ -49,19 +49,25 @@ export function createHttpTransport({ url, fetch = globalThis.fetch, headers = {
   };
 }
 
-/** A name that is empty or has a slash would lead to another route. Nothing is called so, which is what the operations say of it. */
+/** A name with an empty part would lead to another route, and so would a slash in an id. Nothing is called so, which is what the operations say of it. */
 const pathOf = {
   manifest: (id: string) =>
-    path('/v1/manifests', id, 'manifest_not_found', `manifest '${id}' does not exist: GET /v1/manifests lists those that do`),
+    path('/v1/manifests', [id], 'manifest_not_found', `manifest '${id}' does not exist: GET /v1/manifests lists those that do`),
   execution: (id: string) =>
-    path('/v1/executions', id, 'execution_not_found', `execution '${id}' does not exist: GET /v1/executions lists those that do`),
+    path('/v1/executions', [id], 'execution_not_found', `execution '${id}' does not exist: GET /v1/executions lists those that do`),
   workflow: (name: string) =>
-    path('/v1/workflows', name, 'workflow_not_found', `workflow '${name}' is not deployed: GET /v1/workflows lists those that are`),
+    path(
+      '/v1/workflows',
+      name.split('/'),
+      'workflow_not_found',
+      `workflow '${name}' is not deployed: GET /v1/workflows lists those that are`,
+    ),
 };
 
-function path(parent: string, name: string, code: string, message: string): string {
-  if (name === '' || name.includes('/') || !name.isWellFormed()) throw new NotFoundError(code, message);
-  return `${parent}/${encodeURIComponent(name)}`;
+/** Only the names of built-in workflows have several parts, as in `waybill/http`. */
+function path(parent: string, parts: string[], code: string, message: string): string {
+  if (parts.some((part) => part === '' || part.includes('/') || !part.isWellFormed())) throw new NotFoundError(code, message);
+  return `${parent}/${parts.map(encodeURIComponent).join('/')}`;
 }
 
 /** The error that the operation itself would have raised. */

@@ -89,10 +89,12 @@ export async function managerCycle({ database, doorbell, pools, hasTime = () => 
   do {
     const places = Array.from({ length: roundCount }, (_, place) => place);
     const rounds = (await Promise.all(places.map((place) => runRound(database, { place, batchSize, onStep })))).filter((round) => !!round);
-    if (!rounds.length) return figures;
+    if (!rounds.length && !figures.isLeader) return figures;
+    // Another one has taken over in between. It may have planned before the last of these rounds was committed, so the bells for that are rung here.
+    if (!rounds.length) break;
     figures.isLeader = true;
     for (const round of rounds) addRound(figures, round);
-    planned = rounds.at(-1)?.planned;
+    planned = { ...rounds.at(-1)?.planned, hasQueuedWork: rounds.some((round) => round.planned.hasQueuedWork) };
     const isFull = rounds.every(({ manifests }) => manifests.length === batchSize);
     if (!isFull && roundCount === 1) break;
     roundCount = isFull ? MOST_ROUNDS : 1;

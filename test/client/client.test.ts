@@ -134,6 +134,13 @@ describe.each<[Way]>([['database'], ['http']])('over %s', (way) => {
     await expect(client.cancel(live!.id)).rejects.toMatchObject({ code: 'already_finished' });
   });
 
+  it('run takes a built-in workflow, whose name has a slash', async () => {
+    await engine.database.query(sql`
+      insert into waybill.workflow (name, owner, pool, deployment_version) select 'waybill/http', owner, pool, deployment_version from waybill.workflow`);
+    expect(await client.run('waybill/http', { url: 'https://example.com' })).toEqual({ queueEntryId: expect.any(String) });
+    await expect(client.run('waybill//http', {})).rejects.toMatchObject({ code: 'workflow_not_found' });
+  });
+
   it('disable, enable and remove do what they say', async () => {
     await client.schedule(work, 'job', input, every.hours(1));
     await client.scheduleDependent(work, 'child', input, { dependsOn: 'job' });
