@@ -7,6 +7,7 @@ import type { FunctionName } from './bundle/build-bundles.ts';
 import { BundleError } from './bundle/bundle-error.ts';
 import { Activator } from './constructs/activator.ts';
 import { provideBundles } from './constructs/bundled-code.ts';
+import { checkRetention } from './constructs/check-retention.ts';
 import type { WaybillDatabase } from './constructs/database.ts';
 import { Deployment } from './constructs/deployment.ts';
 import { describeToLocalCloud } from './constructs/describe-to-local-cloud.ts';
@@ -32,6 +33,8 @@ export interface WaybillProps {
   readonly wake?: 'steady';
   /** Who may call the HTTP API. Default: IAM. */
   readonly authorizer?: IHttpRouteAuthorizer;
+  /** How many days runs, and what else is history, are kept, 1 to 3650. Default 90. */
+  readonly retentionDays?: number;
   /** Default `info`. */
   readonly logLevel?: LogLevel;
 }
@@ -51,7 +54,7 @@ export class Waybill extends Construct {
   readonly #activator: Activator;
   readonly #pools: ReadonlyMap<string, ExecutorPool>;
 
-  constructor(scope: Construct, id: string, { app, database, pools, authorizer, logLevel = 'info' }: WaybillProps) {
+  constructor(scope: Construct, id: string, { app, database, pools, authorizer, retentionDays, logLevel = 'info' }: WaybillProps) {
     super(scope, id);
     const poolSettings = resolvePools(pools);
     const bundles = provideBundles(this, { app: resolve(app), poolNames: Object.keys(poolSettings) });
@@ -92,10 +95,11 @@ export class Waybill extends Construct {
     const dispatcher = process('Dispatcher', 'dispatcher', {
       description: 'admits queued work within capacity and rings the executors',
       timeoutSeconds: dispatcherTimeoutSeconds,
-      environment: { ...poolsByName, ...dispatchUrl },
+      environment: { ...poolsByName, ...wakeUrl, ...dispatchUrl },
     });
     dispatcher.answer(dispatch, { batchSize: 10, concurrency: 2 });
-    dispatcher.grantRing(dispatch, ...workQueues);
+    // The wake queue for plans that end as they are started; its own for work that it had to pass over.
+    dispatcher.grantRing(wake, dispatch, ...workQueues);
 
     this.#activator = new Activator(this, 'Activator', {
       bundleDirectory: bundles.activator,
@@ -108,6 +112,7 @@ export class Waybill extends Construct {
     const housekeeping = process('Housekeeping', 'housekeeping', {
       description: 'prunes what is past its retention and audits the invariants',
       timeoutSeconds: 300,
+      environment: { WAYBILL_RETENTION_DAYS: checkRetention(retentionDays) },
     });
     housekeeping.answerOnlyFresh();
 

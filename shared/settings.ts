@@ -17,6 +17,20 @@ export function requiredSetting(name: string, environment: Environment = process
   return value;
 }
 
+export interface WholeSetting {
+  fallback: number;
+  least: number;
+  most: number;
+}
+
+/** A number that a deployment may set; what was set and cannot be taken is refused, not replaced. */
+export function wholeSetting(name: string, { fallback, least, most }: WholeSetting, environment: Environment = process.env): number {
+  const text = environment[name];
+  const value = text ? Number(text) : fallback;
+  if (Number.isInteger(value) && value >= least && value <= most) return value;
+  throw new WaybillError('invalid_setting', `${name} is '${text}': it must be a whole number from ${least} to ${most}`);
+}
+
 /** Pools by name, from `WAYBILL_POOLS`. */
 export function poolSettings(environment: Environment = process.env): Record<string, PoolSettings> {
   return JSON.parse(requiredSetting('WAYBILL_POOLS', environment)) as Record<string, PoolSettings>;

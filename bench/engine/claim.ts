@@ -29,9 +29,9 @@ const queueEntries = (groups: string, count: number, { priority = 'random() * 31
   values: [],
 });
 
-const createGroups = (count: number, maxActiveJobs: number | null): Sql => sql`
+const createGroups = (count: number, { maxActiveJobs = null as number | null, hasPriorities = true } = {}): Sql => sql`
   insert into waybill.manifest_group (name, max_active_jobs, priority)
-  select 'group-' || n, ${maxActiveJobs}::integer, n % 32 from generate_series(1, ${count}::integer) n`;
+  select 'group-' || n, ${maxActiveJobs}::integer, case when ${hasPriorities} then n % 32 else 0 end from generate_series(1, ${count}::integer) n`;
 
 /** A group with all of its slots taken and a backlog that ranks before everything else. */
 const fillGroup: Sql[] = [
@@ -55,10 +55,14 @@ const blockGroup: Sql[] = [
 ];
 
 const SCENES: Scene[] = [
-  { name: '200 capped groups', prepare: [createGroups(200, 4), queueEntries('group-%', 60)] },
-  { name: '… beside a full group with 100,000 queued', prepare: [createGroups(200, 4), queueEntries('group-%', 60), ...fillGroup] },
+  { name: '200 capped groups', prepare: [createGroups(200, { maxActiveJobs: 4 }), queueEntries('group-%', 60)] },
+  {
+    name: '… beside a full group with 100,000 queued',
+    prepare: [createGroups(200, { maxActiveJobs: 4 }), queueEntries('group-%', 60), ...fillGroup],
+  },
   { name: 'one group behind 10,000 blocked entries', prepare: blockGroup },
-  { name: '10,000 groups with an entry each', prepare: [createGroups(10_000, null), queueEntries('group-%', 1)] },
+  { name: '100,000 groups with an entry each', prepare: [createGroups(100_000, { hasPriorities: false }), queueEntries('group-%', 1)] },
+  { name: '10,000 groups, each with a priority', prepare: [createGroups(10_000), queueEntries('group-%', 1)] },
 ];
 
 /** Measures claims alone: what they admitted is ended in between, outside the measured time. */

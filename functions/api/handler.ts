@@ -14,8 +14,9 @@ const TIMEOUT_EARLY_MILLISECONDS = 250;
 const { before: giveDoorbell } = withDoorbell('api');
 
 /**
- * The HTTP API and the page, behind API Gateway (payload format 2.0). A request changes things in one transaction, or does not change anything. Killed before the
- * commit, nothing happened; killed between the commit and the poke, the manager's next cycle finds what was asked for, and only the caller does not know.
+ * The HTTP API and the page, behind API Gateway (payload format 2.0). A request changes things in one transaction, or does not change anything; only of several dead letters each is
+ * resolved in its own, and the answer tells of each. Killed before a commit, nothing of it happened; killed between the commit and the poke, the manager's next cycle finds what was
+ * asked for, and only the caller does not know.
  */
 export const handler = middy<APIGatewayProxyEventV2, Answer, Error, DatabaseContext & DoorbellContext>({
   timeoutEarlyInMillis: TIMEOUT_EARLY_MILLISECONDS,

@@ -3,17 +3,18 @@ import type { Database } from '../../shared/db/database.ts';
 import { auditInvariants } from '../../shared/housekeeping/audit-invariants.ts';
 import { prune } from '../../shared/housekeeping/prune.ts';
 import { repairDependents } from '../../shared/housekeeping/repair-dependents.ts';
+import { retentionDays } from '../../shared/housekeeping/retention-days.ts';
 import { createLogger, type Logger } from '../../shared/observability/log.ts';
 import { createMetrics, type Metrics } from '../../shared/observability/metrics.ts';
 import { type DatabaseContext, withDatabase } from '../middleware/database.ts';
 
-const RETENTION_DAYS = 90;
 const BATCH_MS = 15_000;
 
 export interface Housekeeping {
   database: Database;
   log: Logger;
   metrics: Metrics;
+  retentionDays: number;
   hasTime: () => boolean;
 }
 
@@ -21,13 +22,13 @@ export interface Housekeeping {
  * Audits, repairs, prunes. The audit comes first: a repair removes what it reports, so killed between the two, the next hour reports and repairs, and a
  * backlog of old rows cannot use up the time in which violations are told. What pruning does not get done waits for the next hour.
  */
-export async function keepHouse({ database, log, metrics, hasTime }: Housekeeping) {
+export async function keepHouse({ database, log, metrics, retentionDays, hasTime }: Housekeeping) {
   const { violations } = await auditInvariants(database);
   for (const violation of violations) log.error('an invariant is violated', { ...violation });
   metrics.emit({ metrics: { InvariantViolations: violations.length } });
   const repaired = await repairDependents(database);
   if (repaired.length) log.warn('dependents that nothing would have looked at are due again', { manifestIds: repaired });
-  const report = await prune(database, { retentionDays: RETENTION_DAYS, hasTime });
+  const report = await prune(database, { retentionDays, hasTime });
   log.info('pruned', { ...report });
   return { violationCount: violations.length, repairedCount: repaired.length, ...report };
 }
@@ -37,6 +38,7 @@ export const handler = middy((_: unknown, { database, getRemainingTimeInMillis }
     database,
     log: createLogger('housekeeping'),
     metrics: createMetrics(),
+    retentionDays: retentionDays(),
     hasTime: () => getRemainingTimeInMillis() > BATCH_MS,
   }),
 ).use(withDatabase());

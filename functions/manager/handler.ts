@@ -1,6 +1,6 @@
 import middy from '@middy/core';
 import type { SQSEvent } from 'aws-lambda';
-import { managerCycle } from '../../shared/manager/cycle.ts';
+import { MOST_ROUNDS, managerCycle } from '../../shared/manager/cycle.ts';
 import { measureCapacityInUse } from '../../shared/manager/measure-capacity-in-use.ts';
 import { measureCapacity, measureCycle, measureRuns } from '../../shared/observability/engine-metrics.ts';
 import { logEndedRun } from '../../shared/observability/log-ended-run.ts';
@@ -31,4 +31,6 @@ async function manage(
   return { batchItemFailures: [] };
 }
 
-export const handler = middy(manage).use(withDoorbell('manager')).use(withDatabase());
+export const handler = middy(manage)
+  .use(withDoorbell('manager'))
+  .use(withDatabase({ maxConnections: MOST_ROUNDS }));

@@ -2,6 +2,7 @@ import { GetSecretValueCommand, SecretsManagerClient } from '@aws-sdk/client-sec
 import type { MiddlewareObj } from '@middy/core';
 import type { Context } from 'aws-lambda';
 import { type Database, type DatabaseOptions, openDatabase } from '../../shared/db/database.ts';
+import { sdkLimits } from '../../shared/sdk-limits.ts';
 import { requiredSetting } from '../../shared/settings.ts';
 
 export interface DatabaseContext extends Context {
@@ -30,9 +31,9 @@ export function withDatabase({ maxConnections = 2 } = {}): MiddlewareObj<unknown
   };
 }
 
-/** The connection URL, which only the functions' roles can read. */
+/** The connection URL, which only the functions' roles can read. Given up soon enough for the API to say so before its caller does. */
 export async function readDatabaseUrl(): Promise<string> {
-  const client = new SecretsManagerClient({});
+  const client = new SecretsManagerClient(sdkLimits(5_000));
   try {
     const { SecretString } = await client.send(new GetSecretValueCommand({ SecretId: requiredSetting('WAYBILL_DATABASE_SECRET_ID') }));
     if (!SecretString) throw new Error('the database secret is empty: put a postgres:// URL into it');

@@ -21,6 +21,7 @@ export function recordDoorbell(): RecordedDoorbell {
     },
     pokeManager: async (poke = {}) => {
       doorbell.managerPokes.push(poke);
+      return true;
     },
   };
   return doorbell;

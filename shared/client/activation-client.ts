@@ -8,6 +8,7 @@ import {
   type ActivationResult,
   InvalidActivationError,
 } from '../model/dormant.ts';
+import { sdkLimits } from '../sdk-limits.ts';
 
 export {
   type Activation,
@@ -21,7 +22,7 @@ export {
 const MAX_PAYLOAD_BYTES = 6 * 1024 * 1024;
 
 /** The activator gives up after a minute. A repeated request finds what the first one did, so the SDK may try again. */
-const CLIENT = { requestHandler: { connectionTimeout: 2_000, requestTimeout: 70_000 } };
+const CLIENT = sdkLimits(70_000);
 
 export interface ActivationClientOptions {
   /** The activator's: `jobs.activatorFunctionName`, to whoever has `jobs.grantActivate(…)`. */

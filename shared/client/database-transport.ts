@@ -54,12 +54,10 @@ function findDoorbell(): Doorbell {
     (doorbell ??= import('../queue/sqs-doorbell.ts').then(({ createSqsDoorbell }) => createSqsDoorbell(createLogger('client'))));
   return {
     ringExecutions: async (bells) => (isKnown ? (await open()).ringExecutions(bells) : []),
-    pokeDispatcher: async () => {
-      if (isKnown) await (await open()).pokeDispatcher();
+    pokeDispatcher: async (poke) => {
+      if (isKnown) await (await open()).pokeDispatcher(poke);
     },
-    pokeManager: async (poke) => {
-      if (isKnown) await (await open()).pokeManager(poke);
-    },
+    pokeManager: async (poke) => isKnown && (await open()).pokeManager(poke),
   };
 }
 

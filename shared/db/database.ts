@@ -1,5 +1,7 @@
 import pg from 'pg';
 import type { Clock } from '../time/clock.ts';
+import { createBegin, LONGEST_TRANSACTION_SECONDS } from './begin.ts';
+import { columnTypes } from './column-types.ts';
 import { OWN_SESSION_OPTIONS, tellTime, toPrepared } from './own-session.ts';
 import { isConnectionLost, isTransactionRestartable } from './postgres-errors.ts';
 import { type Sql, sql } from './sql.ts';
@@ -12,7 +14,7 @@ export interface Db {
 
 /**
  * A database to which transactions can be sent. A function is frozen between invocations and learns only by using it that a pooled connection is gone,
- * so a transaction that could not begin is begun on another one, and a single statement, which must be safe to repeat, is sent once more.
+ * so a transaction that could not begin is begun on another one, and a single statement, which must be safe to repeat, is sent again.
  */
 export interface Database extends Db {
   transaction<Result>(work: (db: Db) => Promise<Result>): Promise<Result>;
@@ -22,18 +24,23 @@ export interface Database extends Db {
 export interface DatabaseOptions {
   url: string;
   maxConnections?: number;
+  /** After this the server ends a transaction, see {@link createBegin}. 0 is never: for migrations, and for the test kit, whose transactions may stand still in a debugger. */
+  transactionSeconds?: number;
   /** Replaces the database's clock (waybill.now()), transaction by transaction. For tests and the test kit only. */
   clock?: Clock;
   /** See {@link tellTime} and {@link toPrepared}. For the test kit only: connection proxies pin on both. */
   hasOwnSessions?: boolean;
 }
 
-// bigint columns hold counts and identity ids; both stay far below 2^53, where numbers are exact.
-pg.types.setTypeParser(pg.types.builtins.INT8, Number);
-
 const RESTARTS = 3;
 
-export function openDatabase({ url, maxConnections = 2, clock, hasOwnSessions = false }: DatabaseOptions): Database {
+export function openDatabase({
+  url,
+  maxConnections = 2,
+  clock,
+  hasOwnSessions = false,
+  transactionSeconds = hasOwnSessions ? 0 : LONGEST_TRANSACTION_SECONDS,
+}: DatabaseOptions): Database {
   const pool = new pg.Pool({
     connectionString: url,
     max: maxConnections,
@@ -41,6 +48,7 @@ export function openDatabase({ url, maxConnections = 2, clock, hasOwnSessions = 
     idleTimeoutMillis: 60_000,
     allowExitOnIdle: true,
     application_name: 'waybill',
+    types: columnTypes,
     ...(hasOwnSessions && { options: OWN_SESSION_OPTIONS }),
   });
   const over = (client: pg.Pool | pg.PoolClient) => runOver(client, hasOwnSessions ? toPrepared : toPlain);
@@ -52,8 +60,13 @@ export function openDatabase({ url, maxConnections = 2, clock, hasOwnSessions = 
   // One that it ends in the middle of a transaction raises on the connection itself, which would end the process; the next statement rejects anyway.
   pool.on('connect', (client) => client.on('error', () => {}));
 
+  const begin = createBegin(transactionSeconds);
+
   async function once<Result>(work: (db: Db) => Promise<Result>): Promise<Result> {
-    const client = await begin(pool, enter);
+    const client = await connect(pool, async (candidate) => {
+      await enter(candidate);
+      await begin(candidate);
+    });
     let isBroken: Error | undefined;
     try {
       if (clock && !hasOwnSessions) await client.query('select set_config($1, $2, true)', ['waybill.now', clock.now().toISOString()]);
@@ -81,12 +94,7 @@ export function openDatabase({ url, maxConnections = 2, clock, hasOwnSessions = 
   async function query<Row>(statement: Sql): Promise<Row[]> {
     if (clock && !hasOwnSessions) return transaction((db) => db.query<Row>(statement));
     const ask = () => (hasOwnSessions ? inSession<Row>(statement) : over(pool).query<Row>(statement));
-    try {
-      return await ask();
-    } catch (error) {
-      if (!isConnectionLost(error)) throw error;
-      return ask();
-    }
+    return passingLost(Math.max(pool.idleCount, 1), ask);
   }
 
   async function inSession<Row>(statement: Sql): Promise<Row[]> {
@@ -107,16 +115,26 @@ export function openDatabase({ url, maxConnections = 2, clock, hasOwnSessions = 
 }
 
 /** A connection inside a new transaction. One that died in the pool is thrown away; the last to be tried is a fresh one. */
-async function begin(pool: pg.Pool, enter: (client: pg.PoolClient) => Promise<void>): Promise<pg.PoolClient> {
-  for (let stale = pool.idleCount; ; stale--) {
+function connect(pool: pg.Pool, begin: (client: pg.PoolClient) => Promise<void>): Promise<pg.PoolClient> {
+  return passingLost(pool.idleCount, async () => {
     const client = await pool.connect();
     try {
-      await enter(client);
-      await client.query('begin');
+      await begin(client);
       return client;
     } catch (error) {
       client.release(error instanceof Error ? error : true);
-      if (stale <= 0 || !isConnectionLost(error)) throw error;
+      throw error;
+    }
+  });
+}
+
+/** Tries once more for every connection that may turn out to be lost: all those in the pool have been idle through the same freeze. */
+async function passingLost<Result>(lostAtMost: number, attempt: () => Promise<Result>): Promise<Result> {
+  for (let left = lostAtMost; ; left--) {
+    try {
+      return await attempt();
+    } catch (error) {
+      if (left <= 0 || !isConnectionLost(error)) throw error;
     }
   }
 }

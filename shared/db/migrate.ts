@@ -18,7 +18,8 @@ interface Migration {
  */
 export async function migrate(databaseUrl: string, directory = join(import.meta.dirname, 'migrations')): Promise<{ applied: string[] }> {
   const migrations = await readMigrations(directory);
-  const database = openDatabase({ url: databaseUrl, maxConnections: 1 });
+  // A large table takes as long as it takes, and whoever waits for the lock waits for another's migration.
+  const database = openDatabase({ url: databaseUrl, maxConnections: 1, transactionSeconds: 0 });
   try {
     const applied: string[] = [];
     for (const migration of migrations) {

@@ -45,6 +45,16 @@ const NETWORK_MESSAGES = /connection terminated|timeout exceeded when trying to 
 /** The server ends the connection of a transaction that was idle (25P03) or open (25P04) for too long, and has no place for another (53300). */
 const LOST_STATES = new Set(['25P03', '25P04', '53300']);
 
+/** A setting that this version of Postgres does not know. */
+export function isSettingUnknown(error: unknown): boolean {
+  return sqlState(error) === '42704';
+}
+
+/** The server ended the transaction because it was open for too long: the connection is gone with it, and a repetition may well take as long again. */
+export function isTransactionTooLong(error: unknown): boolean {
+  return sqlState(error) === '25P04';
+}
+
 /** The connection is gone or could not be made: what was sent last may or may not have happened. */
 export function isConnectionLost(error: unknown): boolean {
   const state = sqlState(error);

@@ -2,11 +2,12 @@ import type { Db } from '../db/database.ts';
 import { sql } from '../db/sql.ts';
 import type { ManifestId } from '../model/ids.ts';
 import { markDue } from '../transitions/mark-due.ts';
+import { reclaimGroups } from '../transitions/reclaim-groups.ts';
 import { refuseCycles } from '../transitions/refuse-cycles.ts';
 import { type RemovedManifest, removeManifests } from '../transitions/remove-manifests.ts';
 import { findReleased } from './find-released.ts';
-import { moveEntries } from './move-entries.ts';
-import { type Definitions, type ManifestPlan, mayCloseCycle, planManifests } from './plan-definitions.ts';
+import { concernsEntries, moveEntries } from './move-entries.ts';
+import { type Definitions, findTouched, type ManifestPlan, planManifests } from './plan-definitions.ts';
 import { applyEdges, type EdgePlan } from './sync-edges.ts';
 import { type GroupPlan, planGroups, writeGroups } from './sync-groups.ts';
 import { type ChangedManifest, type CreatedManifest, changeManifests, createManifests } from './sync-manifests.ts';
@@ -29,6 +30,10 @@ export async function applyDefinitions(db: Db, definitions: Definitions, deploym
   const { owner } = definitions;
   const groups = await planGroups(db, definitions);
   await writeGroups(db, groups);
+  await reclaimGroups(
+    db,
+    definitions.groups.map(({ name }) => name),
+  );
   await lockRetiring(db, definitions);
   const plan = await planManifests(db, definitions);
   const released = await lockConcerned(db, groups, plan);
@@ -38,10 +43,11 @@ export async function applyDefinitions(db: Db, definitions: Definitions, deploym
   // Somebody disabled these between the comparison and the locks, and they have just been switched on again: their dependents were held for that moment.
   released.push(...(await release(db, idsOf(changed.filter(({ id, isSwitchedOn }) => isSwitchedOn && !foreseen.has(id))))));
   await writeSteps(db, plan, [...created, ...changed.filter(({ fields }) => fields.includes('steps'))]);
-  await moveEntries(db, idsOf(changed.filter(({ fields }) => fields.includes('group'))));
+  await moveEntries(db, idsOf(changed.filter(concernsEntries)));
   await applyEdges(db, plan.edges);
   const removed = await removeManifests(db, idsOf(plan.undeclared), 'the manifest is no longer declared');
-  if (mayCloseCycle({ edges: plan.edges, changed })) await refuseCycles(db);
+  const touched = findTouched({ edges: plan.edges, changed });
+  if (touched.length) await refuseCycles(db, touched);
   await markDue(db, [...new Set([...idsOf(created), ...idsOf(changed), ...plan.edges.childIds, ...released])]);
   return { groups, created, changed, edges: plan.edges, removed };
 }

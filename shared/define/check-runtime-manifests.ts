@@ -1,4 +1,5 @@
 import { InvalidInputError } from '../errors.ts';
+import { show } from '../model/show.ts';
 import type { GroupDefinition, JobDefinition } from './definition.ts';
 import { findInputMistakes } from './find-input-mistakes.ts';
 import { findRepeated, listProblems } from './list-problems.ts';
@@ -10,6 +11,8 @@ import { workflowByName } from './workflow-by-name.ts';
 export const MOST_MANIFESTS = 5_000;
 /** How many mistakes a message lists. */
 export const MOST_LISTED = 20;
+/** As long as an id may be. */
+const MOST_SHOWN = 200;
 
 /** Refuses, all at once, what can be judged without the database. */
 export async function checkRuntimeManifests(given: unknown): Promise<{ manifests: JobDefinition[]; groups: GroupDefinition[] }> {
@@ -24,7 +27,7 @@ export async function checkRuntimeManifests(given: unknown): Promise<{ manifests
   const repeated = findRepeated(manifests.map(({ externalId }) => externalId));
   const all = [
     ...listProblems(problems.flat()),
-    ...repeated.map((externalId) => `manifest '${externalId}' is given twice; ids must be unique`),
+    ...repeated.map((externalId) => `manifest '${nameOf(externalId)}' is given twice; ids must be unique`),
     ...mistakes,
   ];
   if (all.length) throw new InvalidInputError('invalid_manifest', listShortly(all));
@@ -33,7 +36,12 @@ export async function checkRuntimeManifests(given: unknown): Promise<{ manifests
 
 async function findProblems({ manifest: { externalId, workflow, input }, problems }: ReadManifest) {
   const found = [...problems, ...(await findInputMistakes(workflowByName(workflow), input))];
-  return found.map((problem) => ({ externalId: String(externalId), problem }));
+  return found.map((problem) => ({ externalId: nameOf(externalId), problem }));
+}
+
+/** What came as an id, as far as it can be told: it may be anything, of any length. */
+function nameOf(externalId: unknown): string {
+  return typeof externalId === 'string' ? externalId.slice(0, MOST_SHOWN) : show(externalId);
 }
 
 /** The first of many, and how many are left. */

@@ -1,3 +1,4 @@
+import { show } from '../model/show.ts';
 import type { AnyWorkflow } from '../model/workflow.ts';
 import type {
   GroupDefinition,
@@ -9,7 +10,6 @@ import type {
 } from './definition.ts';
 import type { ParentReference } from './options.ts';
 import { readOptions } from './read-options.ts';
-import { show } from './show.ts';
 
 /** What the builder has heard of one manifest, before anything is judged. */
 export interface AnyDeclaration {

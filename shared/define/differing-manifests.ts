@@ -7,6 +7,8 @@ export interface Differing {
   rows: ManifestRow[];
   /** The rows are changes to single settings: what they leave out stays as it is, and what the owner has stated is not touched. */
   isPartial?: boolean;
+  /** They are switched, and nothing else about them changes: that does not end a quarantine, nor move the occurrence that was refused. */
+  isSwitch?: boolean;
 }
 
 /** What is shown of a change, by the names that people use. */
@@ -38,7 +40,7 @@ const takenBack = sql`(
  * The rows that differ, as the table `changed` of a statement that begins with this: stated values over present ones. A changed schedule is computed anew from now. One that
  * is switched on keeps its rhythm and goes on from now, so time spent disabled is never a misfire; a once keeps its instant.
  */
-export function differing({ owner, rows, isPartial = false }: Differing): Sql {
+export function differing({ owner, rows, isPartial = false, isSwitch = false }: Differing): Sql {
   return sql`
     declared as materialized (
       select m.id as target_id, d.*, g.id as group_id, case when ${isPartial}::boolean then coalesce(d.resets, '{}') else ${takenBack} end as fallen
@@ -51,7 +53,8 @@ export function differing({ owner, rows, isPartial = false }: Differing): Sql {
     ), merged as materialized (
       select d.target_id, d.external_id, d.group_name, d.group_id, d.workflow_name, d.steps, d.input_text::jsonb as input, d.schedule_type, d.cron_expression,
              d.time_zone, d.interval_seconds, d.anchor, d.run_at, d.dependency_mode, d.next_occurrence_at as first_occurrence_at,
-             case when ${isPartial}::boolean then m.stated else d.stated end as stated, null::text as quarantine_error, null::timestamptz as retiring_at,
+             case when ${isPartial}::boolean then m.stated else d.stated end as stated, case when ${isSwitch}::boolean then m.quarantine_error end as quarantine_error,
+             null::timestamptz as retiring_at,
              case when 'pool' = any(fallen) then null else coalesce(d.pool, m.pool) end as pool,
              -- A once runs however late, and nothing excludes it: what another schedule left behind does not apply.
              case when d.misfire_policy is null and (d.schedule_type = 'once' or 'misfire_policy' = any(fallen)) then 'fire_once'
@@ -77,7 +80,8 @@ export function differing({ owner, rows, isPartial = false }: Differing): Sql {
         from declared d join waybill.manifest m on m.id = d.target_id
     ), target as (
       select t.*, o.is_rescheduled, o.is_switched_on,
-             case when o.is_rescheduled or (o.is_switched_on and t.schedule_type = 'cron') then t.first_occurrence_at
+             case when t.quarantine_error is not null then m.next_occurrence_at
+                  when o.is_rescheduled or (o.is_switched_on and t.schedule_type = 'cron') then t.first_occurrence_at
                   when o.is_switched_on and t.schedule_type = 'interval' then waybill.next_on_grid(m.next_occurrence_at, m.interval_seconds)
                   else m.next_occurrence_at end as next_occurrence_at
         from merged t join waybill.manifest m on m.id = t.target_id
@@ -98,7 +102,7 @@ export function differing({ owner, rows, isPartial = false }: Differing): Sql {
                         ${settingsOf(sql`t`, sql`t.group_name`, sql`t.steps`)} as after offset 0) b,
                 jsonb_each(b.after) a
           where a.value is distinct from b.before -> a.key) shown
-       where t.is_rescheduled or t.is_switched_on or m.quarantine_error is not null or t.steps is distinct from present.steps
+       where t.is_rescheduled or t.is_switched_on or m.quarantine_error is distinct from t.quarantine_error or t.steps is distinct from present.steps
           or ${compared(sql`t`)} is distinct from ${compared(sql`m`)}
     )`;
 }

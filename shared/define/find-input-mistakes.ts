@@ -1,8 +1,8 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
 import { messageOf } from '../errors.ts';
 import { toStorableJson } from '../model/json.ts';
+import { show } from '../model/show.ts';
 import type { AnyWorkflow } from '../model/workflow.ts';
-import { show } from './show.ts';
 
 /** What one input may weigh: the same as one that is given at run time. */
 const MAX_INPUT_BYTES = 1024 * 1024;

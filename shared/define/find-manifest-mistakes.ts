@@ -1,7 +1,7 @@
+import { show } from '../model/show.ts';
 import { checkExclusions } from '../time/check-exclusions.ts';
 import type { GroupDefinition, ManifestDefinition } from './definition.ts';
 import { findScheduleMistakes, mistakesOf } from './schedules.ts';
-import { show } from './show.ts';
 
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._:-]{0,199}$/;
 export const NAME_RULE = "must be 1 to 200 characters, letters, digits and '._:-', beginning with a letter or digit";
@@ -88,7 +88,7 @@ function findNumberMistakes(manifest: ManifestDefinition): string[] {
     ]),
     ...(factor === undefined || isBetween(factor, 1, 100) ? [] : [`backoff.factor must be 1 to 100, got ${show(factor)}`]),
     ...(jitter === undefined || isBetween(jitter, 0, 1) ? [] : [`backoff.jitter must be 0 to 1, got ${show(jitter)}`]),
-    ...(initialSeconds !== undefined && maxSeconds !== undefined && initialSeconds > maxSeconds
+    ...(typeof initialSeconds === 'number' && typeof maxSeconds === 'number' && initialSeconds > maxSeconds
       ? [`backoff.initialSeconds must not be more than backoff.maxSeconds, got ${initialSeconds} and ${maxSeconds}`]
       : []),
   ];

@@ -1,4 +1,5 @@
 import { WaybillError } from '../errors.ts';
+import { show } from '../model/show.ts';
 import type { AnyWorkflow } from '../model/workflow.ts';
 import { type AnyDeclaration, statedGroups } from './declaration.ts';
 import { findBatchMistakes } from './find-batch-mistakes.ts';
@@ -11,7 +12,6 @@ import { findUnusable, findWorkflowMistakes, isRunnable } from './find-workflow-
 import { findRepeated, listProblems, type Problem } from './list-problems.ts';
 import { mergeGroups } from './merge-groups.ts';
 import type { Scheduler } from './scheduler.ts';
-import { show } from './show.ts';
 
 /** Everything that is wrong with an app, in one error: nobody should deploy five times to learn of five mistakes. */
 export class InvalidAppError extends WaybillError {

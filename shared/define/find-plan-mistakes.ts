@@ -1,3 +1,4 @@
+import { show } from '../model/show.ts';
 import type { AnyWorkflow } from '../model/workflow.ts';
 import type { DeclaredStep } from './declaration.ts';
 import { findInputMistakes } from './find-input-mistakes.ts';
@@ -10,7 +11,6 @@ import {
 } from './find-manifest-mistakes.ts';
 import { findUnusable, isRunnable } from './find-workflow-mistakes.ts';
 import { findRepeated } from './list-problems.ts';
-import { show } from './show.ts';
 
 /** Starting a plan makes all of its steps in one transaction, and every page that shows it shows all of them. */
 const MOST_STEPS = 500;

@@ -1,7 +1,7 @@
+import { show } from '../model/show.ts';
 import type { AnyWorkflow } from '../model/workflow.ts';
 import { findPoolMistakes, isName, NAME_RULE } from './find-manifest-mistakes.ts';
 import { findRepeated } from './list-problems.ts';
-import { show } from './show.ts';
 
 /** The workflows that come with Waybill are called `waybill/http`; the slash keeps the names that an app gives apart from theirs, now and in later versions. */
 const BUILT_IN = /^waybill\/[a-z][a-z0-9-]{0,63}$/;

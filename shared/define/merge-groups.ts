@@ -1,3 +1,4 @@
+import { show } from '../model/show.ts';
 import type { GroupDefinition } from './definition.ts';
 
 /** One definition per group name. Several manifests may state settings of one group, as long as they agree. */
@@ -8,7 +9,7 @@ export function mergeGroups(stated: GroupDefinition[]): { groups: GroupDefinitio
     mistakes: byName.flatMap(({ name, fields }) =>
       fields
         .filter(([, values]) => values.length > 1)
-        .map(([field, values]) => `group '${name}': ${field} is stated as ${values.slice(0, 3).join(' and as ')}; state it once`),
+        .map(([field, values]) => `group '${name}': ${field} is stated as ${values.slice(0, 3).map(show).join(' and as ')}; state it once`),
     ),
   };
 }

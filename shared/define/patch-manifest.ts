@@ -2,12 +2,15 @@ import { type Db, readNow } from '../db/database.ts';
 import { sql } from '../db/sql.ts';
 import { ConflictError, InvalidInputError, messageOf, NotFoundError } from '../errors.ts';
 import type { ManifestId } from '../model/ids.ts';
+import { type ExpectedVersion, refuseStale } from '../model/refuse-stale.ts';
 import { lockWithChildren } from '../transitions/lock-with-children.ts';
 import { markDue } from '../transitions/mark-due.ts';
 import { recordAudits } from '../transitions/record-audits.ts';
 import { findManifestMistakes, isName } from './find-manifest-mistakes.ts';
 import { findReleased } from './find-released.ts';
+import { concernsEntries, moveEntries } from './move-entries.ts';
 import type { WriteContext } from './put-manifests.ts';
+import { type Kind, readOptions } from './read-options.ts';
 import { type ReadPatch, readPatch } from './read-patch.ts';
 import { every } from './schedules.ts';
 import { changeManifests } from './sync-manifests.ts';
@@ -15,7 +18,7 @@ import { firstOccurrence, type ManifestRow, toStatedColumns } from './sync-rows.
 
 export interface PatchOptions {
   /** Refuses the patch if the manifest has another version by now. */
-  version?: number;
+  version?: ExpectedVersion;
 }
 
 /**
@@ -33,7 +36,7 @@ export async function patchManifest(
   const isChanged = await database.transaction(async (db) => {
     await lock(db, externalId, mayEnable);
     const present = await readPresent(db, externalId);
-    refuseStale(present, version);
+    refuseStale(externalId, present.version, version);
     refuseMistakes(present, patch);
     const row: ManifestRow = {
       ...present.row,
@@ -42,8 +45,9 @@ export async function patchManifest(
       stated: {},
       resets: patch.resets,
     };
-    const [changed] = await changeManifests(db, { owner: present.owner, rows: [row], isPartial: true }, null);
+    const [changed] = await changeManifests(db, { owner: present.owner, rows: [row], isPartial: true, isSwitch: isSwitch(patch) }, null);
     if (!changed) return false;
+    if (concernsEntries(changed)) await moveEntries(db, [changed.id]);
     await markDue(db, [changed.id, ...(changed.isSwitchedOn ? await findChildren(db, changed.id) : [])]);
     const { before, after } = changed;
     await recordAudits(db, initiator, [{ action: 'manifest.change', targetType: 'manifest', target: externalId, before, after }]);
@@ -52,8 +56,14 @@ export async function patchManifest(
   if (isChanged) await doorbell.pokeManager();
 }
 
+/** Whether nothing but its switch is touched. */
+function isSwitch({ settings, resets }: ReadPatch): boolean {
+  return Object.keys(settings).every((name) => name === 'isEnabled') && resets.every((column) => column === 'is_enabled');
+}
+
 interface Present {
   id: ManifestId;
+  kind: 'job' | 'plan';
   owner: string;
   version: number;
   isRetiring: boolean;
@@ -61,6 +71,16 @@ interface Present {
   row: Omit<ManifestRow, 'stated'>;
   schedule: Parameters<typeof firstOccurrence>[0];
 }
+
+/** A plan's options by its schedule, in the words of the builder. */
+const planKinds: Record<Present['schedule']['type'], Kind> = {
+  cron: 'timedPlan',
+  interval: 'timedPlan',
+  none: 'timedPlan',
+  once: 'oncePlan',
+  dependent: 'dependentPlan',
+  dormant_dependent: 'dependentPlan',
+};
 
 /** Children are released by their parent's being switched on, and only then. */
 async function lock(db: Db, externalId: string, mayEnable: boolean): Promise<void> {
@@ -73,7 +93,7 @@ async function lock(db: Db, externalId: string, mayEnable: boolean): Promise<voi
 async function readPresent(db: Db, externalId: string): Promise<Present> {
   const [present] = isName(externalId)
     ? await db.query<Present>(sql`
-        select m.id, m.owner, m.version, m.retiring_at is not null as "isRetiring",
+        select m.id, m.kind, m.owner, m.version, m.retiring_at is not null as "isRetiring",
                jsonb_build_object('external_id', m.external_id, 'workflow_name', m.workflow_name, 'input_text', m.input::text, 'group_name', g.name,
                  'schedule_type', m.schedule_type, 'cron_expression', m.cron_expression, 'time_zone', m.time_zone, 'interval_seconds', m.interval_seconds,
                  'anchor', m.anchor, 'run_at', m.run_at, 'dependency_mode', m.dependency_mode) as row,
@@ -92,16 +112,10 @@ async function readPresent(db: Db, externalId: string): Promise<Present> {
   );
 }
 
-function refuseStale({ row, version }: Present, expected: number | undefined): void {
-  if (expected === undefined || expected === version) return;
-  throw new ConflictError(
-    'version_mismatch',
-    `manifest '${row.external_id}' has version ${version}, not ${expected}: somebody has changed it, read it again`,
-  );
-}
-
-/** The settings are judged by the kind of schedule that they are for. The schedule itself is not the patch's. */
-function refuseMistakes({ row, schedule }: Present, { settings, problems }: ReadPatch): void {
+/** The settings are judged by the kind of manifest and of schedule that they are for. The schedule itself is not the patch's. */
+function refuseMistakes({ kind, row, schedule }: Present, { settings, resets, problems: own }: ReadPatch): void {
+  const hasPool = settings.pool !== undefined || resets.includes('pool');
+  const problems = kind === 'plan' && hasPool ? [...own, ...readOptions(planKinds[schedule.type], { pool: '' }, '').problems] : own;
   const standIn = schedule.type === 'cron' ? every.days(1) : schedule;
   const { external_id: externalId, group_name: group } = row;
   const all = [...problems, ...findManifestMistakes({ externalId, workflow: '', input: null, group, schedule: standIn, ...settings })];

@@ -1,5 +1,5 @@
 import { type Db, readNow } from '../db/database.ts';
-import { readEdges, refuseCyclesAmong } from '../transitions/refuse-cycles.ts';
+import { edgesAbove, readEdges, refuseCyclesAmong } from '../transitions/refuse-cycles.ts';
 import type { GroupDefinition, ManifestDefinition } from './definition.ts';
 import { findUndeclared, type UndeclaredManifest } from './prune-manifests.ts';
 import { type EdgePlan, planEdges } from './sync-edges.ts';
@@ -46,14 +46,16 @@ export async function planDefinitions(db: Db, definitions: Definitions): Promise
   return { groups, manifests };
 }
 
-/** Whether a plan can make a circle: by a new edge, by another group, or by a manifest that comes back with the edges it had. */
-export function mayCloseCycle({ edges, changed }: Pick<ManifestPlan, 'edges' | 'changed'>): boolean {
-  return edges.appeared.length > 0 || changed.some(({ fields }) => fields.includes('group') || fields.includes('retiring'));
+/** The manifests through which a plan may close a circle: by a new edge, by another group, or by coming back with the edges they had. */
+export function findTouched({ edges, changed }: Pick<ManifestPlan, 'edges' | 'changed'>): string[] {
+  const moved = changed.filter(({ fields }) => fields.includes('group') || fields.includes('retiring'));
+  return [...new Set([...edges.appeared.map(({ child }) => child), ...moved.map(({ externalId }) => externalId)])];
 }
 
 /** The edges as they would be. What applying a plan asks the tables after it wrote is asked here of the difference. */
 async function refusePlannedCycles(db: Db, { manifests }: Definitions, plan: ManifestPlan): Promise<void> {
-  if (!mayCloseCycle(plan)) return;
+  const touched = findTouched(plan);
+  if (!touched.length) return;
   const groups = new Map(manifests.map(({ externalId, group }) => [externalId, group]));
   const deleted = new Set(plan.undeclared.filter(({ isLive }) => !isLive).map(({ externalId }) => externalId));
   const gone = new Set(plan.edges.gone.map(({ parent, child }) => `${parent} ${child}`));
@@ -71,8 +73,12 @@ async function refusePlannedCycles(db: Db, { manifests }: Definitions, plan: Man
     parentGroup: groups.get(edge.parent) ?? edge.parentGroup,
     childGroup: groups.get(edge.child) ?? edge.childGroup,
   }));
-  // In the order in which the tables give them: of several circles the same one is named.
-  refuseCyclesAmong(edges.toSorted((a, b) => compare(a.parent, b.parent) || compare(a.child, b.child)));
+  const above = edgesAbove(
+    edges,
+    touched.flatMap((externalId) => groups.get(externalId) ?? []),
+  );
+  // As the tables give them, and in that order: of several circles the same one is named.
+  refuseCyclesAmong(above.toSorted((a, b) => compare(a.parent, b.parent) || compare(a.child, b.child)));
 }
 
 function compare(one: string, other: string): number {

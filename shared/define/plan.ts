@@ -1,9 +1,9 @@
 import type { InputOf } from '../model/manifest-handle.ts';
+import { show } from '../model/show.ts';
 import type { AnyWorkflow } from '../model/workflow.ts';
 import type { DeclaredStep, PlanCall, PlanDeclaration } from './declaration.ts';
 import type { PlanStepOptions } from './options.ts';
 import { readOptions } from './read-options.ts';
-import { show } from './show.ts';
 
 /**
  * A plan that is being declared: groups of steps, each of which begins when everything in the one before has ended well. It may stand for its manifest in `dependsOn`. Mistakes are not

@@ -2,6 +2,7 @@ import type { Database, Db } from '../db/database.ts';
 import { sql } from '../db/sql.ts';
 import { ConflictError, InvalidInputError } from '../errors.ts';
 import type { Initiator } from '../model/initiator.ts';
+import { type ExpectedVersion, refuseStale } from '../model/refuse-stale.ts';
 import type { Doorbell } from '../queue/doorbell.ts';
 import { recordAudits } from '../transitions/record-audits.ts';
 import { lockGraph } from '../transitions/refuse-cycles.ts';
@@ -23,11 +24,20 @@ export interface PutResult {
   outcome: 'created' | 'changed' | 'unchanged';
 }
 
+export interface PutOptions {
+  /** Refuses all if one of them has another version by now, or does not exist. Without it, any version will do. */
+  version?: ExpectedVersion;
+}
+
 /**
  * Declares manifests at run time, all of them or none, by the rules and the writers of a deployment. They belong to an owner of their own, so that no deployment prunes
  * them. Repeated, it finds nothing left to change. Killed before the commit, nothing happened; killed between commit and poke, the manager's next cycle finds them.
  */
-export async function putManifests({ database, doorbell, initiator }: WriteContext, given: unknown): Promise<PutResult[]> {
+export async function putManifests(
+  { database, doorbell, initiator }: WriteContext,
+  given: unknown,
+  { version }: PutOptions = {},
+): Promise<PutResult[]> {
   const { manifests, groups } = await checkRuntimeManifests(given);
   const applied = await database.transaction(async (db) => {
     await lockGraph(db);
@@ -35,6 +45,7 @@ export async function putManifests({ database, doorbell, initiator }: WriteConte
     await refuseForeignManifests(db, manifests);
     const done = await applyDefinitions(db, { owner: RUNTIME_OWNER, groups, manifests, isComplete: false }, null);
     await refuseTakenInstants(db, done);
+    if (version !== undefined) await refuseStaleManifests(db, manifests, done, version);
     await recordAudits(db, initiator, auditDefinitions(done, manifests));
     return done;
   });
@@ -77,6 +88,22 @@ async function refuseTakenInstants(db: Db, { changed }: AppliedDefinitions): Pro
     'occurrence_taken',
     `manifest '${taken.externalId}' already has an entry for ${taken.runAt.toISOString()}: choose another instant, or trigger it`,
   );
+}
+
+/** Asked when all is written, of rows that are locked by now if they differ: locking them first would be out of the order of groups and manifests. A change adds one to the version. */
+async function refuseStaleManifests(
+  db: Db,
+  manifests: JobDefinition[],
+  { created, changed }: AppliedDefinitions,
+  expected: ExpectedVersion,
+): Promise<void> {
+  const present = await db.query<{ id: number; externalId: string; version: number }>(sql`
+    select id, external_id as "externalId", version from waybill.manifest
+     where external_id = any(${manifests.map(({ externalId }) => externalId)}::text[]) and deleted_at is null`);
+  const isNew = new Set<number>(created.map(({ id }) => id));
+  const isChanged = new Set<number>(changed.map(({ id }) => id));
+  for (const { id, externalId, version } of present)
+    refuseStale(externalId, isNew.has(id) ? undefined : version - Number(isChanged.has(id)), expected);
 }
 
 function toResults(manifests: JobDefinition[], { created, changed, edges }: AppliedDefinitions): PutResult[] {

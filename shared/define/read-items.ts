@@ -1,6 +1,6 @@
+import { show } from '../model/show.ts';
 import type { AnyWorkflow } from '../model/workflow.ts';
 import type { Call } from './declaration.ts';
-import { show } from './show.ts';
 
 export type ItemCall = Call & { batch: string };
 

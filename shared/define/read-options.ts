@@ -1,7 +1,7 @@
+import { show } from '../model/show.ts';
 import { closestName } from './closest-name.ts';
 import type { GroupDefinition, ManifestDefinition } from './definition.ts';
 import type { DependentOptions, ManifestOptions, PlanStepOptions, TimedOptions } from './options.ts';
-import { show } from './show.ts';
 
 type OptionName = keyof ManifestOptions | keyof TimedOptions | keyof DependentOptions | keyof PlanStepOptions;
 

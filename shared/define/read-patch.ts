@@ -1,7 +1,7 @@
 import { InvalidInputError } from '../errors.ts';
+import { show } from '../model/show.ts';
 import type { ManifestDefinition } from './definition.ts';
 import { readOptions } from './read-options.ts';
-import { show } from './show.ts';
 
 /** What may be changed without declaring the manifest anew, and the columns that hold it. */
 const columnsOf: Record<string, string[]> = {

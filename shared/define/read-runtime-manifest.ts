@@ -1,9 +1,9 @@
+import { show } from '../model/show.ts';
 import type { GroupDefinition, JobDefinition, ScheduleDefinition } from './definition.ts';
 import { findGroupMistakes, findManifestMistakes, isName, NAME_RULE } from './find-manifest-mistakes.ts';
 import { isWorkflowName } from './find-workflow-mistakes.ts';
 import type { TimedOptions } from './options.ts';
 import { readOptions } from './read-options.ts';
-import { show } from './show.ts';
 
 /** A schedule in the words in which one is read from the API. */
 export type RuntimeSchedule =
@@ -47,7 +47,7 @@ export function readRuntimeManifest(given: unknown): ReadManifest {
     ...options
   } = (isObject(given) ? given : {}) as Record<string, unknown>;
   const { schedule, problems } = readSchedule(givenSchedule);
-  const read = readOptions('timed', options, String(externalId));
+  const read = readOptions('timed', options, typeof externalId === 'string' ? externalId : show(externalId));
   const manifest = { externalId, workflow, input, group: read.group.name, schedule, ...read.policies } as JobDefinition;
   return {
     manifest,

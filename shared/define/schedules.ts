@@ -1,10 +1,10 @@
 import { messageOf } from '../errors.ts';
+import { show } from '../model/show.ts';
 import { checkInstant } from '../time/check-instant.ts';
 import { checkIntervalSeconds } from '../time/check-interval-seconds.ts';
 import { checkTimeZone } from '../time/check-time-zone.ts';
 import { parseCron } from '../time/parse-cron.ts';
 import type { ScheduleDefinition, TimedSchedule } from './definition.ts';
-import { show } from './show.ts';
 
 export interface IntervalOptions {
   /** `occurrence` keeps a fixed rate, `completion` leaves the interval between the end of a run and the next start. */
@@ -58,8 +58,11 @@ export function findScheduleMistakes(schedule: ScheduleDefinition): string[] {
 /** What was found, by expression and zone: a batch has thousands of one, and asking the runtime for a zone takes longer than everything else about a manifest. */
 const judged = new Map<string, string[]>();
 const maxJudged = 10_000;
+/** What is longer is refused, and would be kept for nothing. */
+const maxJudgedLength = 1_000;
 
 function judgeCron(expression: string, timeZone: string): string[] {
+  if (!isShortText(expression) || !isShortText(timeZone)) return findCronMistakes(expression, timeZone);
   const key = JSON.stringify([expression, timeZone]);
   const known = judged.get(key);
   if (known) return known;
@@ -67,6 +70,10 @@ function judgeCron(expression: string, timeZone: string): string[] {
   if (judged.size >= maxJudged) judged.clear();
   judged.set(key, mistakes);
   return mistakes;
+}
+
+function isShortText(value: unknown): boolean {
+  return typeof value === 'string' && value.length <= maxJudgedLength;
 }
 
 function findCronMistakes(expression: string, timeZone: string): string[] {

@@ -53,7 +53,7 @@ export function findChangedManifests(db: Db, of: Differing): Promise<ChangedMani
     select target_id as id, external_id as "externalId", fields, before, after, is_switched_on as "isSwitchedOn" from changed order by external_id`);
 }
 
-/** Writes only what differs, of rows that the caller has locked. Any change ends a quarantine; when it is due is decided by markDue afterwards. */
+/** Writes only what differs, of rows that the caller has locked. Any change but a switch ends a quarantine; when it is due is decided by markDue afterwards. */
 export function changeManifests(db: Db, of: Differing, deploymentVersion: number | null): Promise<ChangedManifest[]> {
   return db.query<ChangedManifest>(sql`
     with ${differing(of)}
@@ -65,7 +65,7 @@ export function changeManifests(db: Db, of: Differing, deploymentVersion: number
            exclusions = t.exclusions, jitter_seconds = t.jitter_seconds, max_attempts = t.max_attempts,
            backoff_initial_seconds = t.backoff_initial_seconds, backoff_factor = t.backoff_factor, backoff_max_seconds = t.backoff_max_seconds,
            backoff_jitter = t.backoff_jitter, timeout_seconds = t.timeout_seconds, priority = t.priority,
-           expect_within_seconds = t.expect_within_seconds, is_enabled = t.is_enabled, stated = t.stated, quarantine_error = null, retiring_at = null,
+           expect_within_seconds = t.expect_within_seconds, is_enabled = t.is_enabled, stated = t.stated, quarantine_error = t.quarantine_error, retiring_at = null,
            deployment_version = coalesce(${deploymentVersion}, m.deployment_version), version = m.version + 1, updated_at = waybill.now()
       from changed t
      where m.id = t.target_id

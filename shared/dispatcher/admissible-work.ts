@@ -1,7 +1,5 @@
+import { resolvedPool } from '../db/queries/resolved-pool.ts';
 import { type Sql, sql } from '../db/sql.ts';
-
-/** The pool of entry `w`: its own, else its workflow's, else the default one. Resolved at every look, so that work follows its workflow to another pool. */
-export const resolvedPool: Sql = sql`coalesce(w.pool, (select f.pool from waybill.workflow f where f.name = w.workflow_name), 'default')`;
 
 /**
  * Whether it is the turn of queued entry `w` among those of its manifest. Per manifest at most one has it: a queued retry, available or not, keeps every other
@@ -34,7 +32,7 @@ export const isItsTurn: Sql = sql`(
  */
 export function isAdmissible(poolNames: string[]): Sql {
   return sql`case
-    when w.available_at > (select waybill.now()) or ${resolvedPool} <> all(${poolNames}::text[]) then false
+    when w.available_at > (select waybill.now()) or ${resolvedPool(sql`w`)} <> all(${poolNames}::text[]) then false
     when w.execution_id is not null then
       exists (select from waybill.execution e where e.id = w.execution_id and e.state = 'waiting' offset 0)
     when w.workflow_name is null then false
@@ -51,7 +49,7 @@ export function isAdmissible(poolNames: string[]): Sql {
  */
 export function queueInOrder(groupId: Sql, poolNames: string[], bound: Sql = sql`true`): Sql {
   return sql`(
-    select w.id, w.group_id, w.manifest_id, w.execution_id, w.rank_at, ${resolvedPool} as pool, ${isAdmissible(poolNames)} as is_admissible
+    select w.id, w.group_id, w.manifest_id, w.execution_id, w.rank_at, ${resolvedPool(sql`w`)} as pool, ${isAdmissible(poolNames)} as is_admissible
       from waybill.work_queue w
      where w.group_id = ${groupId} and w.status = 'queued' and w.rank_at <= (select waybill.now()) and ${bound}
      order by w.rank_at, w.id offset 0)`;

@@ -1,9 +1,9 @@
 import type { Db } from '../db/database.ts';
 import { metricGroup } from '../db/queries/metric-group.ts';
+import { resolvedPool } from '../db/queries/resolved-pool.ts';
 import { sql } from '../db/sql.ts';
 import type { WorkQueueId } from '../model/ids.ts';
-import type { RingableExecution } from '../transitions/ring-doorbells.ts';
-import { resolvedPool } from './admissible-work.ts';
+import type { RingableExecution } from '../queue/send-bells.ts';
 import type { ClaimContext } from './cycle.ts';
 import type { Head } from './read-heads.ts';
 
@@ -42,13 +42,13 @@ export const admittedCounts = sql`
        else w.consumed_counts end`;
 
 /**
- * Inserts the executions and marks exactly their entries. `on conflict` only backs the locks up: one unfinished execution per manifest.
+ * Inserts the executions, with their bell noted, and marks exactly their entries. `on conflict` only backs the locks up: one unfinished execution per manifest.
  */
 async function startExecutions(db: Db, entryIds: WorkQueueId[]): Promise<Admitted[]> {
   if (!entryIds.length) return [];
   return db.query<Admitted>(sql`
     with entry as materialized (
-      select nextval('waybill.execution_id_seq') as new_id, w.*, ${resolvedPool} as resolved_pool,
+      select nextval('waybill.execution_id_seq') as new_id, w.*, ${resolvedPool(sql`w`)} as resolved_pool,
              ${admittedInput} as admitted_input, ${admittedCounts} as admitted_counts
         from unnest(${entryIds}::bigint[]) with ordinality as chosen (id, place)
         join waybill.work_queue w on w.id = chosen.id
@@ -58,11 +58,11 @@ async function startExecutions(db: Db, entryIds: WorkQueueId[]): Promise<Admitte
     ), admitted as (
       insert into waybill.execution (id, root_id, run_id, manifest_id, workflow_name, pool, group_id, work_queue_id, attempt, occurrence_at, origin,
                                      initiator_type, initiator_id, initiator_name, input, consumed_counts, available_at, max_attempts,
-                                     timeout_seconds, backoff_initial_seconds, backoff_factor, backoff_max_seconds, backoff_jitter, priority)
+                                     timeout_seconds, backoff_initial_seconds, backoff_factor, backoff_max_seconds, backoff_jitter, priority, sent_at, ring_count)
       overriding system value
       select new_id, new_id, coalesce(run_id, new_id), manifest_id, workflow_name, resolved_pool, group_id, id, attempt, occurrence_at, origin,
              initiator_type, initiator_id, initiator_name, admitted_input, admitted_counts, available_at, max_attempts,
-             timeout_seconds, backoff_initial_seconds, backoff_factor, backoff_max_seconds, backoff_jitter, priority
+             timeout_seconds, backoff_initial_seconds, backoff_factor, backoff_max_seconds, backoff_jitter, priority, waybill.now(), 1
         from entry
           on conflict do nothing
       returning id, pool, work_queue_id
@@ -81,14 +81,14 @@ async function continueExecutions(db: Db, entryIds: WorkQueueId[]): Promise<Admi
   if (!entryIds.length) return [];
   return db.query<Admitted>(sql`
     with held as materialized (
-      select e.id, w.id as entry_id, w.group_id, w.available_at, ${resolvedPool} as pool
+      select e.id, w.id as entry_id, w.group_id, w.available_at, ${resolvedPool(sql`w`)} as pool
         from waybill.work_queue w join waybill.execution e on e.id = w.execution_id
        where w.id = any(${entryIds}::bigint[]) and w.status = 'queued' and e.state = 'waiting'
        order by e.id for no key update of e skip locked
     ), continued as (
       update waybill.execution e
          set state = 'pending', work_queue_id = h.entry_id, group_id = h.group_id, pool = h.pool, available_at = h.available_at,
-             sent_at = null, ring_count = 0
+             sent_at = waybill.now(), ring_count = 1
         from held h where e.id = h.id and e.state = 'waiting'
       returning e.id, e.pool, h.entry_id
     ), dispatched as (

@@ -1,4 +1,5 @@
 import type { Db } from '../db/database.ts';
+import { takesSlot } from '../db/queries/takes-slot.ts';
 import { sql } from '../db/sql.ts';
 
 export interface GroupSlots {
@@ -13,8 +14,7 @@ export function countGroupSlots(db: Db, groupIds: number[]): Promise<GroupSlots[
   return db.query<GroupSlots>(sql`
     select g.id, g.priority,
            case when g.max_active_jobs is not null then greatest(g.max_active_jobs - (
-             select count(*) from waybill.execution e
-              where e.group_id = g.id and e.state in ('pending', 'in_progress') and e.work_queue_id is not null and e.group_count is null), 0)
+             select count(*) from waybill.execution e where e.group_id = g.id and ${takesSlot}), 0)
            end as free
       from waybill.manifest_group g
      where g.id = any(${groupIds}::bigint[]) and g.is_enabled

@@ -1,4 +1,5 @@
 import type { Db } from '../db/database.ts';
+import { takesSlot } from '../db/queries/takes-slot.ts';
 import { sql } from '../db/sql.ts';
 import type { PoolSettings } from '../settings.ts';
 
@@ -15,8 +16,6 @@ export function countPoolSlots(db: Db, pools: Record<string, PoolSettings>): Pro
   const names = Object.keys(pools);
   const limits = Object.values(pools).map(({ concurrency, batchSize }) => 2 * concurrency * batchSize);
   return db.query<PoolSlots>(sql`
-    select p.name, greatest(p.most - (select count(*) from waybill.execution e
-                                       where e.pool = p.name and e.state in ('pending', 'in_progress')
-                                         and e.work_queue_id is not null and e.group_count is null), 0) as free
+    select p.name, greatest(p.most - (select count(*) from waybill.execution e where e.pool = p.name and ${takesSlot}), 0) as free
       from unnest(${names}::text[], ${limits}::bigint[]) p (name, most)`);
 }

@@ -1,3 +1,4 @@
+import { takesSlot } from '../db/queries/takes-slot.ts';
 import { sql } from '../db/sql.ts';
 import type { ClaimContext } from './cycle.ts';
 
@@ -21,8 +22,7 @@ export async function lockCapacity<Round extends object>(
   await db.query(sql`select from waybill.capacity for no key update`);
   const [now] = await db.query<Capacity & { liveCount: number }>(sql`
     select max_active_jobs as "maxActiveJobs", is_paused as "isPaused",
-           (select count(*) from waybill.execution
-             where state in ('pending', 'in_progress') and work_queue_id is not null and group_count is null) as "liveCount"
+           (select count(*) from waybill.execution e where ${takesSlot}) as "liveCount"
       from waybill.capacity`);
   if (!now || now.isPaused) return { ...round, freeSlots: 0 };
   const freeSlots = now.maxActiveJobs === null ? limit : now.maxActiveJobs - now.liveCount;

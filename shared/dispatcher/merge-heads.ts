@@ -23,7 +23,7 @@ export interface Merged {
   openPools: string[];
 }
 
-export function compareHeads(a: Head, b: Head): number {
+export function compareHeads(a: Pick<Head, 'rankMicroseconds' | 'id'>, b: Pick<Head, 'rankMicroseconds' | 'id'>): number {
   return a.rankMicroseconds - b.rankMicroseconds || a.id - b.id;
 }
 

@@ -4,6 +4,7 @@ import type { ManifestId, WorkQueueId } from '../model/ids.ts';
 import { type EndedRun, endRuns } from '../transitions/end-runs.ts';
 import { isItsTurn } from './admissible-work.ts';
 import { createPlans } from './create-plans.ts';
+import { lockForAdmission } from './lock-manifests.ts';
 
 export interface StartedPlans {
   startedCount: number;
@@ -11,6 +12,8 @@ export interface StartedPlans {
   ended: EndedRun[];
   /** As many as one transaction takes. */
   mayHaveMore: boolean;
+  /** Somebody held the manifest of one. */
+  hasPassedOver: boolean;
 }
 
 interface DuePlan {
@@ -27,21 +30,29 @@ interface DuePlan {
  * the steps are, and the next claim, which this dispatcher or the manager's next cycle brings about, admits them.
  *
  * Groups are locked before manifests, as by every claim: who disables one knows that nothing of it starts afterwards. A manifest or an entry that is locked belongs to somebody who
- * pokes when he is done. What was found before the locks is judged again after them.
+ * decides about it; it is looked at again. What was found before the locks is judged again after them.
  */
 export async function startPlans(database: Database, limit: number): Promise<StartedPlans> {
-  const none: StartedPlans = { startedCount: 0, ended: [], mayHaveMore: false };
+  const none: StartedPlans = { startedCount: 0, ended: [], mayHaveMore: false, hasPassedOver: false };
   const due = await findDuePlans(database, limit);
   if (!due.length) return none;
   return database.transaction(async (db) => {
     await db.query(sql`
       select from waybill.manifest_group where id = any(${due.map(({ groupId }) => groupId)}::bigint[]) order by id for no key update`);
-    const entryIds = await lockEntries(db, await lockManifests(db, due), limit);
-    if (!entryIds.length) return none;
+    const { locked, hasPassedOver } = await lockForAdmission(
+      db,
+      due.map(({ manifestId }) => manifestId),
+    );
+    const entryIds = await lockEntries(
+      db,
+      due.filter(({ manifestId }) => locked.has(manifestId)),
+      limit,
+    );
+    if (!entryIds.length) return { ...none, hasPassedOver };
     const planIds = await createPlans(db, entryIds);
     // Locks what a plan without steps makes due after its own manifest. That is seldom, and a deadlock would only begin this transaction anew.
     const ended = await endRuns(db, [], { advance: planIds });
-    return { startedCount: planIds.length, ended, mayHaveMore: planIds.length > 0 && due.length === limit };
+    return { startedCount: planIds.length, ended, mayHaveMore: planIds.length > 0 && due.length === limit, hasPassedOver };
   });
 }
 
@@ -52,14 +63,6 @@ const isDue = sql`
 function findDuePlans(db: Db, limit: number): Promise<DuePlan[]> {
   return db.query<DuePlan>(sql`
     select w.id, w.group_id as "groupId", w.manifest_id as "manifestId" from waybill.work_queue w where ${isDue} order by w.rank_at, w.id limit ${limit}`);
-}
-
-async function lockManifests(db: Db, due: DuePlan[]): Promise<DuePlan[]> {
-  const locked = await db.query<{ id: ManifestId }>(sql`
-    select id from waybill.manifest where id = any(${due.map(({ manifestId }) => manifestId)}::bigint[]) and deleted_at is null
-     order by id for no key update skip locked`);
-  const ids = new Set(locked.map(({ id }) => id));
-  return due.filter(({ manifestId }) => ids.has(manifestId));
 }
 
 /** An entry that was moved to another group meanwhile comes next time: that group is not locked. */

@@ -8,6 +8,8 @@ export interface ClaimExecutions {
   leaseSeconds: number;
   requestId: string;
   logStream: string;
+  /** What this deployment knows: a rollout that such a run has waited for is over. */
+  workflowNames?: readonly string[];
 }
 
 export interface ClaimedExecution {
@@ -45,7 +47,10 @@ export interface Claim {
  * between does not change it. Rows are locked in the order of their ids, so that invocations which share bells never wait for each other in a circle, and
  * `is_solo` is read from the locked row.
  */
-export async function claimExecutions(db: Db, { ids, leaseToken, leaseSeconds, requestId, logStream }: ClaimExecutions): Promise<Claim> {
+export async function claimExecutions(
+  db: Db,
+  { ids, leaseToken, leaseSeconds, requestId, logStream, workflowNames = [] }: ClaimExecutions,
+): Promise<Claim> {
   const rows = await db.query<ClaimedExecution & { isClaimed: boolean }>(sql`
     with bell as (
       select e.id, e.started_at is not null as is_continued, case when e.lease_token = ${leaseToken} then 'own' when e.is_solo then 'solo' else 'other' end as kind
@@ -62,7 +67,8 @@ export async function claimExecutions(db: Db, { ids, leaseToken, leaseSeconds, r
     ), claimed as (
       update waybill.execution e
          set state = 'in_progress', lease_token = ${leaseToken}, lease_expires_at = waybill.now() + make_interval(secs => ${leaseSeconds}),
-             started_at = coalesce(started_at, waybill.now()), claimed_at = waybill.now(), request_id = ${requestId}, log_stream = ${logStream}, ring_count = 0
+             started_at = coalesce(started_at, waybill.now()), claimed_at = waybill.now(), request_id = ${requestId}, log_stream = ${logStream}, ring_count = 0,
+             unknown_since_at = case when e.workflow_name = any(${workflowNames}::text[]) then null else e.unknown_since_at end
         from chosen
        -- Written as a case: as an alternative the planner would look for it in the index of everything live.
        where e.id = chosen.id and case e.state when 'pending' then true when 'in_progress' then e.lease_token = ${leaseToken} else false end

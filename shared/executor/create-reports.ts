@@ -3,6 +3,7 @@ import type { WorkflowContext } from '../model/workflow.ts';
 import { describeThrown } from './describe-thrown.ts';
 import { currentStep } from './steps/current-step.ts';
 import type { Body, RunParts } from './steps/run-parts.ts';
+import { toWhole } from './to-whole.ts';
 
 const LONGEST_KEY = 200;
 const LONGEST_MESSAGE = 500;
@@ -34,10 +35,4 @@ export function createReports(parts: RunParts, { tally, log }: Body): Pick<Workf
       log.warn(message);
     },
   };
-}
-
-/** A figure that cannot be stored is left out. */
-function toWhole(figure: number | undefined): number | undefined {
-  const whole = Math.round(figure ?? Number.NaN);
-  return Number.isSafeInteger(whole) ? whole : undefined;
 }

@@ -3,6 +3,8 @@ import { metricGroup } from '../db/queries/metric-group.ts';
 import { sql } from '../db/sql.ts';
 import type { EndedRun, Outcome } from '../transitions/end-runs.ts';
 
+const isNext = sql`w.run_id = e.run_id and w.attempt = e.attempt + 1`;
+
 /**
  * The runs among these that have already been ended with exactly this outcome, under this lease: a commit whose acknowledgement got lost. A run that recovery has ended keeps
  * its last token too, but says `lease_lost`, which no executor records. What is missing from the answer was ended by somebody else.
@@ -22,8 +24,11 @@ export async function findRecordedOutcomes(db: Db, outcomes: Outcome[]): Promise
            true as "wakesManager",
            case when e.state <> 'failed' then null
                 when exists (select from waybill.dead_letter d where d.execution_id = e.id) then 'dead_letter'
+                -- By its manifest, since the retry waits in the group that this one has by now.
                 when exists (select from waybill.work_queue w
-                              where w.group_id = e.group_id and w.status = 'queued' and w.run_id = e.run_id and w.attempt = e.attempt + 1) then 'retry'
+                              where w.manifest_id = e.manifest_id and w.manifest_id is not null and w.status = 'queued' and ${isNext}) then 'retry'
+                when e.manifest_id is null
+                 and exists (select from waybill.work_queue w where w.group_id = e.group_id and w.status = 'queued' and ${isNext}) then 'retry'
            end as next
       from waybill.execution e join waybill.manifest_group g on g.id = e.group_id
       join jsonb_to_recordset(${JSON.stringify(sought)}::jsonb) as o (id bigint, lease_token uuid, failure_code text)

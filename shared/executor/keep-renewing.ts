@@ -4,6 +4,7 @@ import { messageOf } from '../errors.ts';
 import type { ExecutionId } from '../model/ids.ts';
 import { type Progress, type RenewedLease, renewLeases } from './renew-leases.ts';
 import type { ThreadReport, Watch } from './renewal-messages.ts';
+import { within } from './within.ts';
 
 export interface KeepRenewing {
   signal: AbortSignal;
@@ -63,14 +64,6 @@ function judge(ids: ExecutionId[], renewed: RenewedLease[]): { lost: ExecutionId
   const cancelled = renewed.filter(({ isCancelRequested }) => isCancelRequested).map(({ id }) => id);
   const kept = new Set(renewed.map(({ id }) => id));
   return { lost: ids.filter((id) => !kept.has(id)), cancelled };
-}
-
-/** A database that has stopped answering would otherwise hold up the next try, on another connection, until the lease is gone. */
-function within<Result>(milliseconds: number, work: Promise<Result>): Promise<Result> {
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(new Error(`the database did not answer within ${milliseconds} ms`)), milliseconds);
-    work.then(resolve, reject).finally(() => clearTimeout(timer));
-  });
 }
 
 /** Not awaited: a connection on which a statement hangs does not close before the statement ends. */

@@ -1,3 +1,4 @@
+import { LONGEST_MS } from './longest-timer.ts';
 import { reasons } from './run-aborted.ts';
 import type { ExecutorTimings } from './timings.ts';
 
@@ -19,9 +20,6 @@ export interface RunLimits {
   runningMs: number;
   stopAt: number;
 }
-
-/** Timers take no more than this. */
-const LONGEST_MS = 2 ** 31 - 1;
 
 /** How long the run may take, from now. */
 export function allowedMs(limits: RunLimits): number {

@@ -17,6 +17,7 @@ export interface OpenParts {
   database: Database;
   databaseOptions: DatabaseOptions;
   doorbell: Doorbell;
+  pooledAttemptMs: number;
   retryMs: readonly number[];
   leaseToken: string;
   signal: AbortSignal;

@@ -7,7 +7,7 @@ import { findRecordedOutcomes } from './find-recorded-outcomes.ts';
 import { type ReachDatabase, reachDatabase } from './reach-database.ts';
 
 /**
- * Records outcomes as one set, on three levels: over the pooled connection; when that is lost, over a fresh one, a few times; when the database stays away, by the
+ * Records outcomes as one set, on three levels: over the pooled connection; when that is lost or silent, over a fresh one, a few times; when the database stays away, by the
  * lease, which runs out, so that recovery ends the runs. Only the third one raises.
  *
  * Repeating is safe: what was committed without our hearing of it no longer meets the condition, is recognized by its token and outcome, and counts as

@@ -3,6 +3,7 @@ import { sql } from '../db/sql.ts';
 import type { ExecutionId } from '../model/ids.ts';
 import { toStorableText } from '../model/json.ts';
 import type { Progress } from '../transitions/finish-executions.ts';
+import { toWhole } from './to-whole.ts';
 
 export type { Progress } from '../transitions/finish-executions.ts';
 
@@ -41,7 +42,6 @@ export function renewLeases(db: Db, { leases, leaseToken, leaseSeconds }: RenewL
 
 /** A figure that Postgres would refuse must not cost a run its lease. */
 function toRow({ id, progress }: RenewLeases['leases'][number]) {
-  const whole = (figure?: number) => (Number.isSafeInteger(Math.round(figure ?? Number.NaN)) ? Math.round(figure!) : undefined);
   const message = progress?.message === undefined ? undefined : toStorableText(String(progress.message), 500);
-  return { id, done: whole(progress?.done), total: whole(progress?.total), message };
+  return { id, done: toWhole(progress?.done), total: toWhole(progress?.total), message };
 }

@@ -3,7 +3,7 @@ import { announceEnded } from './announce-ended.ts';
 import type { ClaimedExecution } from './claim-executions.ts';
 import { collectOutcomes } from './collect-outcomes.ts';
 import { describeThrown } from './describe-thrown.ts';
-import { handBackUnknown } from './hand-back.ts';
+import { handBackUnknown } from './hand-back-unknown.ts';
 import { type Ended, invokeWorkflow } from './invoke-workflow.ts';
 import { keepLeases } from './keep-leases.ts';
 import { allowedMs, type InvocationLimits, startLimits } from './limit-run.ts';
@@ -42,7 +42,7 @@ export async function runClaimed(claimed: ClaimedExecution[], dependencies: RunC
     log,
   });
   const redactNow = () => createRedact([databaseOptions.url]);
-  const reach = { retryMs: timings.recordingRetryMs };
+  const reach = toReach(timings);
   const ended: EndedRun[] = [];
   const announced: Promise<void>[] = [];
   const outcomes = collectOutcomes(timings.groupCommitMs, async (batch) => {
@@ -97,10 +97,12 @@ export async function runClaimed(claimed: ClaimedExecution[], dependencies: RunC
   return ended;
 }
 
+const toReach = ({ pooledAttemptMs, recordingRetryMs }: ExecutorTimings) => ({ pooledAttemptMs, retryMs: recordingRetryMs });
+
 /** The third level of recording is the lease: it is not renewed any more, runs out, and recovery ends the runs. */
 async function recordOrLeave(batch: Outcome[], { database, databaseOptions, timings, log }: RunClaimed): Promise<EndedRun[]> {
   try {
-    const recorded = await recordOutcomes(batch, { database, databaseOptions, retryMs: timings.recordingRetryMs, log });
+    const recorded = await recordOutcomes(batch, { database, databaseOptions, ...toReach(timings), log });
     const known = new Set(recorded.map(({ executionId }) => executionId));
     const refused = batch.filter(({ executionId }) => !known.has(executionId)).map(({ executionId }) => String(executionId));
     if (refused.length) log.warn('outcomes were refused: somebody else has ended these runs', { executionIds: refused });

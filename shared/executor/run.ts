@@ -55,7 +55,14 @@ export async function runExecutions(invocation: Invocation, dependencies: Execut
   const limits = limitInvocation(remainingMs, timings);
   const leaseToken = randomUUID();
   const { leaseSeconds } = timings;
-  const { claimed, postponed } = await claimExecutions(dependencies.database, { ids, leaseToken, leaseSeconds, requestId, logStream });
+  const { claimed, postponed } = await claimExecutions(dependencies.database, {
+    ids,
+    leaseToken,
+    leaseSeconds,
+    requestId,
+    logStream,
+    workflowNames: [...dependencies.workflows.keys()],
+  });
   const log = redactLog(dependencies.log, [dependencies.databaseOptions.url]);
   const ended = claimed.length ? await runClaimed(claimed, { ...dependencies, log, timings, limits, leaseToken }) : [];
   return { ended, postponed };

@@ -1,6 +1,5 @@
 import type { Doorbell } from '../queue/doorbell.ts';
 import { handBackRun, type SuspendRun } from '../transitions/hand-back-run.ts';
-import { ringDoorbells } from '../transitions/ring-doorbells.ts';
 import { sleepRun } from '../transitions/sleep-run.ts';
 import { type ReachDatabase, reachDatabase } from './reach-database.ts';
 import type { Suspension } from './steps/watch-for-quiet.ts';
@@ -12,7 +11,7 @@ export interface SuspendDependencies extends ReachDatabase {
 }
 
 /**
- * Lets a run leave its function without having ended. A commit whose answer got lost is tried again and then finds the run gone, which comes to the same. `cancel_requested`: somebody wants it
+ * Lets a run leave its function without having ended. A commit whose answer got lost is tried again and then finds the run gone, which comes to the same: a bell too many does no harm. `cancel_requested`: somebody wants it
  * to stop, and nothing was changed. When the database stays away, nothing is changed either: the lease runs out, and recovery ends the attempt.
  */
 export async function suspendRun(
@@ -34,7 +33,7 @@ export async function suspendRun(
     if (suspended.outcome === 'cancel_requested') return suspended.outcome;
     if (suspended.outcome === 'suspended')
       log.info(suspension.kind === 'sleep' ? 'run sleeps' : 'run goes on in another invocation', { executionId, ...suspension });
-    await announce(run, suspension, suspended.outcome === 'suspended' ? suspended.pool : null, dependencies);
+    await announce(run, suspension, dependencies);
     return 'suspended';
   } catch (error) {
     log.error('a run could not be suspended, recovery will end its attempt', { executionId, error });
@@ -42,17 +41,18 @@ export async function suspendRun(
   }
 }
 
-/** A sleeper leaves a slot, and an instant that the manager must plan for. Whatever fails here is made up for by the next cycle. */
+/**
+ * A sleeper leaves a slot, and an instant that the manager must plan for. What goes on at once is rung where it ran; it counts as rung since it was handed back. Whatever fails here is made up
+ * for by the next cycle.
+ */
 async function announce(
   { executionId }: SuspendRun,
   { kind }: Suspension,
-  pool: string | null,
-  { database, doorbell, workQueueUrl, log }: SuspendDependencies,
+  { doorbell, workQueueUrl, log }: SuspendDependencies,
 ): Promise<void> {
   try {
     if (kind === 'sleep') await Promise.all([doorbell.pokeDispatcher(), doorbell.pokeManager()]);
-    else if (pool !== null && workQueueUrl !== undefined)
-      await ringDoorbells(database, doorbell, { [pool]: { queueUrl: workQueueUrl } }, [{ id: executionId, pool }]);
+    else if (workQueueUrl !== undefined) await doorbell.ringExecutions([{ executionId, queueUrl: workQueueUrl }]);
   } catch (error) {
     log.warn('nobody could be told of a run that goes on, the next cycle will look', { executionId: String(executionId), error });
   }

@@ -18,6 +18,11 @@ export interface ExecutorTimings {
   recordingMs: number;
   /** Outcomes that arrive within this time share one commit. */
   groupCommitMs: number;
+  /**
+   * How long the pooled connection may take for what a run records before it is given up for a fresh one. Recording takes milliseconds, and of `recordingMs` more than half must be left for
+   * the fresh one. Where it is somebody's lock that takes so long, the second try waits behind the first and finds its work done.
+   */
+  pooledAttemptMs: number;
   /** The pauses before outcomes are sent again to a database that went away; after the last, the lease decides. */
   recordingRetryMs: readonly number[];
   /** How long lines that a run logs wait for others before they are kept beside it. */
@@ -36,6 +41,7 @@ export const defaultTimings: ExecutorTimings = {
   graceMs: 1_000,
   recordingMs: 5_000,
   groupCommitMs: 20,
+  pooledAttemptMs: 2_000,
   recordingRetryMs: [50, 250, 1_000, 3_000],
   logFlushMs: 1_000,
   rolloutSeconds: 600,

@@ -1,6 +1,9 @@
 import type { Database, Db } from '../db/database.ts';
 import { sql } from '../db/sql.ts';
-import { pruneRuns, type RunCursor } from './prune-runs.ts';
+import type { PastCursor, PruneBatch, Pruned } from './past-retention.ts';
+import { markOrphanGroups, pruneGroups } from './prune-groups.ts';
+import { pruneManifests } from './prune-manifests.ts';
+import { pruneRuns } from './prune-runs.ts';
 
 export interface PruneOptions {
   retentionDays: number;
@@ -13,36 +16,55 @@ export interface PruneReport {
   executionCount: number;
   entryCount: number;
   otherCount: number;
+  manifestCount: number;
+  groupCount: number;
 }
 
+/** What {@link pruneGroups} removes per transaction, for which ad-hoc runs and deployments wait, and per pass. */
+const GROUPS = { limit: 20, most: 100 };
+
 /**
- * Removes what is older than the retention, in bounded batches that lock only rows nobody else holds. Executions go as whole runs.
- * Killed in between, the next hour goes on.
+ * Removes what is older than the retention, in bounded batches that lock only rows nobody else holds. Executions go as whole runs. Manifests and groups come last, and only if all that could name them
+ * was looked at before. Killed in between, the next hour goes on.
  */
 export async function prune(
   database: Database,
   { retentionDays, batchSize = 1_000, hasTime = () => true }: PruneOptions,
 ): Promise<PruneReport> {
-  const executionCount = await drainRuns(database, { retentionDays, batchSize, hasTime });
-  const drain = async (remove: (db: Db, retentionDays: number, limit: number) => Promise<number>) => {
+  /** Both go on until there is no more, or no more time. */
+  async function walk(
+    step: (db: Db, batch: PruneBatch) => Promise<Pruned>,
+    { limit, most }: { limit: number; most: number } = { limit: batchSize, most: Number.POSITIVE_INFINITY },
+  ): Promise<{ count: number; isOver: boolean }> {
+    for (let total = 0, after: PastCursor | undefined; ; ) {
+      const { count, next } = await database.transaction((db) => step(db, { retentionDays, limit, after }));
+      total += count;
+      if (!next || total >= most || !hasTime()) return { count: total, isOver: !next };
+      after = next;
+    }
+  }
+  async function drain(
+    remove: (db: Db, retentionDays: number, limit: number) => Promise<number>,
+  ): Promise<{ count: number; isOver: boolean }> {
     for (let total = 0; ; ) {
       const count = await database.transaction((db) => remove(db, retentionDays, batchSize));
       total += count;
-      if (count < batchSize || !hasTime()) return total;
+      if (count < batchSize || !hasTime()) return { count: total, isOver: count < batchSize };
     }
-  };
-  const entryCount = await drain(pruneEntries);
-  const otherCount = (await drain(pruneIdempotencyKeys)) + (await drain(pruneNotifications)) + (await drain(pruneAuditEvents));
-  return { executionCount, entryCount, otherCount };
-}
-
-async function drainRuns(database: Database, { retentionDays, batchSize, hasTime }: Required<PruneOptions>): Promise<number> {
-  for (let total = 0, after: RunCursor | undefined; ; ) {
-    const { count, next } = await database.transaction((db) => pruneRuns(db, { retentionDays, limit: batchSize, after }));
-    total += count;
-    if (!next || !hasTime()) return total;
-    after = next;
   }
+  const runs = await walk(pruneRuns);
+  const entries = await drain(pruneEntries);
+  const others = [await drain(pruneIdempotencyKeys), await drain(pruneNotifications), await drain(pruneAuditEvents)];
+  const report = {
+    executionCount: runs.count,
+    entryCount: entries.count,
+    otherCount: others.reduce((total, { count }) => total + count, 0),
+  };
+  if (!runs.isOver || !entries.isOver || !hasTime()) return { ...report, manifestCount: 0, groupCount: 0 };
+  const manifests = await walk(pruneManifests);
+  await database.transaction((db) => markOrphanGroups(db, batchSize));
+  const groups = await walk(pruneGroups, GROUPS);
+  return { ...report, manifestCount: manifests.count, groupCount: groups.count };
 }
 
 /** An entry stays as long as the execution it became. */

@@ -16,8 +16,10 @@ export async function recordSkips(db: Db, rows: SkipDecision[]): Promise<void> {
   await db.query(sql`
     update waybill.manifest m
        set next_occurrence_at = d.next_occurrence_at, next_due_at = ${nextDueAt},
-           last_skip_reason = d.reason, last_skip_at = waybill.now(), skip_count = m.skip_count + 1
-      from ${recordset(rows)} where ${isUnmoved}`);
+           last_skip_reason = s.reason, last_skip_at = waybill.now(), skip_count = m.skip_count + 1
+      from ${recordset(rows)}
+      join unnest(${arrayOf(rows.map((row) => row.manifestId))}::bigint[], ${rows.map((row) => row.reason)}::waybill.skip_reason[]) s (manifest_id, reason) using (manifest_id)
+     where ${isUnmoved}`);
 }
 
 export const nextDueAt = sql`case when not d.is_held then d.next_occurrence_at + waybill.jitter(m.id, d.next_occurrence_at, m.jitter_seconds) end`;
@@ -26,10 +28,10 @@ export const nextDueAt = sql`case when not d.is_held then d.next_occurrence_at +
 export const isUnmoved = sql`m.id = d.manifest_id and case when m.schedule_type = 'dependent' then m.next_due_at = d.seen_due_at
                                                     else m.next_occurrence_at is not distinct from d.seen_occurrence_at end`;
 
-/** The decisions as a relation `d`. */
-export function recordset(rows: (Advance & { reason?: string })[]): Sql {
+/** The decisions as a relation `d`. Only dependents are compared by the instant at which they were marked, so only they carry it. */
+export function recordset(rows: Advance[]): Sql {
   return sql`unnest(${arrayOf(rows.map((row) => row.manifestId))}::bigint[], ${arrayOf(rows.map((row) => row.seenOccurrenceAt))}::timestamptz[],
-                    ${arrayOf(rows.map((row) => row.seenDueAt))}::timestamptz[], ${arrayOf(rows.map((row) => row.nextOccurrenceAt))}::timestamptz[],
-                    ${arrayOf(rows.map((row) => row.isHeld))}::boolean[], ${rows.map((row) => row.reason ?? null)}::waybill.skip_reason[])
-             d (manifest_id, seen_occurrence_at, seen_due_at, next_occurrence_at, is_held, reason)`;
+                    ${arrayOf(rows.map((row) => (row.seenOccurrenceAt ? null : row.seenDueAt)))}::timestamptz[],
+                    ${arrayOf(rows.map((row) => row.nextOccurrenceAt))}::timestamptz[], ${arrayOf(rows.map((row) => row.isHeld))}::boolean[])
+             d (manifest_id, seen_occurrence_at, seen_due_at, next_occurrence_at, is_held)`;
 }

@@ -8,7 +8,7 @@ import { reanchorIntervals } from '../transitions/reanchor-intervals.ts';
 import { advanceSchedules, recordSkips } from './advance-schedules.ts';
 import type { CycleContext } from './cycle.ts';
 import type { Decision, Quarantine, QueueDecision } from './determine-jobs-to-queue.ts';
-import { type Queued, queueOccurrences } from './queue-occurrences.ts';
+import { queueOccurrences } from './queue-occurrences.ts';
 
 /**
  * Writes the decision. The schedule is advanced first, conditionally on what was seen, and only what this moves is queued: of two managers that decided the
@@ -21,19 +21,62 @@ export async function createWorkQueueEntries<Round extends { decision: Decision 
   const { queue, skipped, postponed, quarantined } = round.decision;
   await advanceSchedules(db, postponed);
   await recordSkips(db, skipped);
-  const broughtForward = await bringForward(db, queue);
-  const decided = queue.map((row) => (broughtForward.has(row.manifestId) ? { ...row, occurrences: [] } : row));
-  const { queued, refused } = await queueOrQuarantine(db, decided);
+  const { written, refused } = await writeOrQuarantine(db, queue);
   await quarantine(db, [...quarantined, ...refused]);
-  const entryCounts = new Map(queued.map(({ manifestId, entryCount }) => [manifestId, entryCount]));
-  const taken = decided.filter(({ manifestId, occurrences }) => (entryCounts.get(manifestId) ?? occurrences.length) < occurrences.length);
   await recordTaken(
     db,
-    taken.map(({ manifestId }) => manifestId),
+    written.filter(({ isTaken }) => isTaken).map(({ manifestId }) => manifestId),
   );
   const decision = { ...round.decision, quarantined: [...quarantined, ...refused] };
-  const queuedCount = queued.filter(({ manifestId, entryCount }) => entryCount > 0 || broughtForward.has(manifestId)).length;
-  return { ...round, decision, queuedCount };
+  return { ...round, decision, queuedCount: written.filter(({ isQueued }) => isQueued).length };
+}
+
+interface Written {
+  manifestId: ManifestId;
+  isQueued: boolean;
+  /** At least one of its entries met a unique index. */
+  isTaken: boolean;
+}
+
+interface Outcome {
+  written: Written[];
+  refused: Quarantine[];
+}
+
+/**
+ * One set, whatever its size. If the set raises, it is halved under savepoints until the culprit stands alone: that one is quarantined, the others
+ * are queued, and one bad manifest never stops a cycle.
+ */
+async function writeOrQuarantine(db: Db, rows: QueueDecision[]): Promise<Outcome> {
+  if (!rows.length) return { written: [], refused: [] };
+  await db.query(sql`savepoint entries`);
+  try {
+    const written = await write(db, rows);
+    await db.query(sql`release savepoint entries`);
+    return { written, refused: [] };
+  } catch (error) {
+    if (!isRowRefused(error)) throw error;
+    await db.query(sql`rollback to savepoint entries`);
+    const [{ manifestId, seenOccurrenceAt }, ...others] = rows as [QueueDecision];
+    if (!others.length) return { written: [], refused: [{ manifestId, seenOccurrenceAt, error: messageOf(error) }] };
+    const middle = Math.ceil(rows.length / 2);
+    const first = await writeOrQuarantine(db, rows.slice(0, middle));
+    const second = await writeOrQuarantine(db, rows.slice(middle));
+    return { written: [...first.written, ...second.written], refused: [...first.refused, ...second.refused] };
+  }
+}
+
+/** One that is missing from the answer was not where the decision saw it any more: another manager was faster. */
+async function write(db: Db, rows: QueueDecision[]): Promise<Written[]> {
+  const broughtForward = await bringForward(db, rows);
+  const decided = rows.map((row) => (broughtForward.has(row.manifestId) ? { ...row, occurrences: [] } : row));
+  const wanted = new Map(decided.map(({ manifestId, occurrences }) => [manifestId, occurrences.length]));
+  const queued = await queueOccurrences(db, decided);
+  return queued.map(({ manifestId, entryCount }) => ({
+    manifestId,
+    isQueued: entryCount > 0 || broughtForward.has(manifestId),
+    isTaken: entryCount < wanted.get(manifestId)!,
+  }));
 }
 
 /**
@@ -52,34 +95,6 @@ async function bringForward(db: Db, queue: QueueDecision[]): Promise<Set<Manifes
      where w.id = d.id and w.status = 'queued'
     returning w.manifest_id as "manifestId"`);
   return new Set(moved.map(({ manifestId }) => manifestId));
-}
-
-interface Outcome {
-  queued: Queued[];
-  refused: Quarantine[];
-}
-
-/**
- * One set, whatever its size. If the set raises, it is halved under savepoints until the culprit stands alone: that one is quarantined, the others
- * are queued, and one bad manifest never stops a cycle.
- */
-async function queueOrQuarantine(db: Db, rows: QueueDecision[]): Promise<Outcome> {
-  if (!rows.length) return { queued: [], refused: [] };
-  await db.query(sql`savepoint entries`);
-  try {
-    const queued = await queueOccurrences(db, rows);
-    await db.query(sql`release savepoint entries`);
-    return { queued, refused: [] };
-  } catch (error) {
-    if (!isRowRefused(error)) throw error;
-    await db.query(sql`rollback to savepoint entries`);
-    const [{ manifestId, seenOccurrenceAt }, ...others] = rows as [QueueDecision];
-    if (!others.length) return { queued: [], refused: [{ manifestId, seenOccurrenceAt, error: messageOf(error) }] };
-    const middle = Math.ceil(rows.length / 2);
-    const first = await queueOrQuarantine(db, rows.slice(0, middle));
-    const second = await queueOrQuarantine(db, rows.slice(middle));
-    return { queued: [...first.queued, ...second.queued], refused: [...first.refused, ...second.refused] };
-  }
 }
 
 /**

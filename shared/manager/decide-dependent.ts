@@ -1,4 +1,4 @@
-import type { ManifestView, SkipReason } from '../model/manifest.ts';
+import type { ManifestView, ParentView, SkipReason } from '../model/manifest.ts';
 import type { Advance, ManifestDecision } from './determine-jobs-to-queue.ts';
 
 /**
@@ -20,12 +20,16 @@ export function decideDependent(view: ManifestView, _now: Date): ManifestDecisio
 }
 
 function holdingReason({ parents, dependencyMode, ...view }: ManifestView): SkipReason | undefined {
-  if (!parents.length) return 'orphaned';
+  if (parents.every(({ isDeleted }) => isDeleted)) return 'orphaned';
   if (view.hasAwaitingDeadLetter) return 'dead_letter';
   if (view.hasActiveExecution) return 'running';
   if (view.hasQueuedWork) return 'already_queued';
   if (!view.groupEnabled) return 'group_disabled';
-  const met = parents.filter(({ isEnabled, successCount, consumedCount }) => isEnabled && successCount > consumedCount);
-  if (dependencyMode === 'any' ? met.length > 0 : met.length === parents.length) return undefined;
-  return parents.some(({ isEnabled }) => !isEnabled) ? 'parent_disabled' : 'not_ready';
+  if (dependencyMode === 'any' ? parents.some(isMet) : parents.every(isMet)) return undefined;
+  if (dependencyMode !== 'any' && parents.some(({ isDeleted }) => isDeleted)) return 'parent_deleted';
+  return parents.some(({ isEnabled, isDeleted }) => !isEnabled && !isDeleted) ? 'parent_disabled' : 'not_ready';
+}
+
+function isMet({ isEnabled, isDeleted, successCount, consumedCount }: ParentView): boolean {
+  return isEnabled && !isDeleted && successCount > consumedCount;
 }

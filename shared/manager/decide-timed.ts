@@ -37,30 +37,37 @@ function decideOnce(view: ManifestView, occurrenceAt: Date, stay: Advance): Mani
   };
 }
 
+/**
+ * Judges what is surely due: the occurrence that is looked at, and those that passed longer ago than any jitter lasts. Each later one may still have to wait for its own
+ * jitter, which only the database knows, so it is looked at by itself; at once, if its jitter turns out to be over.
+ */
 function decideRepeating(view: ManifestView, occurrenceAt: Date, stay: Advance, now: Date): ManifestDecision {
   const schedule = scheduleOf(view, occurrenceAt);
   // What is anchored at completion rests until its run ends, and counts from there.
   const isAnchoredAtCompletion = view.anchor === 'completion';
+  const lastSurelyDueBy = (ms: number) => new Date(Math.max(occurrenceAt.getTime(), ms - view.jitterSeconds * 1000));
+  const to = lastSurelyDueBy(now.getTime());
   const next = (after: Date) => nextOccurrence(schedule, after) ?? null;
-  const advance: Advance = { ...stay, nextOccurrenceAt: isAnchoredAtCompletion ? occurrenceAt : next(now), isHeld: isAnchoredAtCompletion };
-  const consume = (reason: SkipReason, until = now): ManifestDecision =>
+  const advance: Advance = { ...stay, nextOccurrenceAt: isAnchoredAtCompletion ? occurrenceAt : next(to), isHeld: isAnchoredAtCompletion };
+  const consume = (reason: SkipReason, until = to): ManifestDecision =>
     reason === 'overlap' ? { skip: { ...advance, reason } } : { skip: { ...stay, nextOccurrenceAt: next(until), reason } };
 
   if (!view.groupEnabled) return consume('group_disabled');
   const isAllowed = (at: Date) => isExcluded(view.exclusions, at, view.timeZone ?? 'UTC') === undefined;
   if (view.misfirePolicy === 'skip' && isLate(view, now)) {
-    // Only what is late is gone: the next look is at the first occurrence that is not.
-    const until = new Date(now.getTime() - view.misfireThresholdSeconds * 1000 - 1);
-    return consume(isAllowed(occurrenceAt) ? 'misfire' : 'excluded', isAnchoredAtCompletion ? now : until);
+    // Only what is late is gone: the next look is at the first occurrence that may not be.
+    const until = lastSurelyDueBy(now.getTime() - view.misfireThresholdSeconds * 1000 - 1);
+    const isMissed = firstOccurrence(schedule, { from: occurrenceAt, to: until, isAllowed }) !== undefined;
+    return consume(isMissed ? 'misfire' : 'excluded', isAnchoredAtCompletion ? now : until);
   }
   if (view.misfirePolicy === 'fire_all' && !isAnchoredAtCompletion) {
     const limit = view.misfireLimit ?? 1;
-    const missed = latestOccurrences(schedule, { from: occurrenceAt, to: now, isAllowed, most: limit + 1 });
+    const missed = latestOccurrences(schedule, { from: occurrenceAt, to, isAllowed, most: limit + 1 });
     if (missed.length > 1) {
       return { queue: { ...advance, lane: 'series', occurrences: missed.slice(-limit), consumedCounts: {}, bringForward: null } };
     }
   }
-  const due = firstOccurrence(schedule, { from: occurrenceAt, to: now, isAllowed });
+  const due = firstOccurrence(schedule, { from: occurrenceAt, to, isAllowed });
   if (!due) return consume('excluded');
   if (view.hasActiveExecution || view.hasQueuedWork) return consume('overlap');
   return { queue: { ...advance, lane: 'fresh', occurrences: [due], consumedCounts: {}, bringForward: view.delayedEntryId } };

@@ -1,5 +1,6 @@
 import type { Db } from '../db/database.ts';
 import { metricGroup } from '../db/queries/metric-group.ts';
+import { takesSlot } from '../db/queries/takes-slot.ts';
 import { sql } from '../db/sql.ts';
 
 export interface CapacityInUse {
@@ -13,7 +14,7 @@ export function measureCapacityInUse(db: Db): Promise<CapacityInUse[]> {
   return db.query<CapacityInUse>(sql`
     with live as (
       select e.group_id, count(*) as live_count from waybill.execution e
-       where e.state in ('pending', 'in_progress') and e.work_queue_id is not null and e.group_count is null and e.group_id is not null
+       where ${takesSlot} and e.group_id is not null
        group by e.group_id
     )
     select ${metricGroup} as "metricGroup", sum(l.live_count)::int as "liveCount",

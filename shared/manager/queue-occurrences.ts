@@ -19,9 +19,13 @@ export interface Queued {
  * One statement and not two: the second would look up each manifest again, and its row would travel twice.
  */
 export function queueOccurrences(db: Db, decisions: QueueDecision[]): Promise<Queued[]> {
-  const entries = decisions.flatMap(({ manifestId, lane, occurrences, consumedCounts }) =>
-    occurrences.map((occurrenceAt) => ({ manifestId, lane, occurrenceAt, consumedCounts: JSON.stringify(consumedCounts) })),
+  const entries = decisions.flatMap(({ manifestId, lane, occurrences }) =>
+    occurrences.map((occurrenceAt) => ({ manifestId, isSeries: lane === 'series', occurrenceAt })),
   );
+  // Only dependents have any.
+  const counts = decisions
+    .filter(({ consumedCounts }) => Object.keys(consumedCounts).length > 0)
+    .map((row) => [row.manifestId, row.consumedCounts]);
   return db.query<Queued>(sql`
     with advanced as (
       update waybill.manifest m set next_occurrence_at = d.next_occurrence_at, next_due_at = ${nextDueAt} from ${recordset(decisions)} where ${isUnmoved}
@@ -33,14 +37,13 @@ export function queueOccurrences(db: Db, decisions: QueueDecision[]): Promise<Qu
                                       consumed_counts, initiator_type, initiator_id, initiator_name)
       select m.workflow_name, m.input, m.pool, m.id, m.group_id,
              m.priority + case when m.schedule_type = 'dependent' then ${DEPENDENT_PRIORITY_BOOST}::int else 0 end,
-             e.lane, (case when m.schedule_type = 'dependent' then 'dependency' else 'schedule' end)::waybill.work_origin, e.occurrence_at,
+             (case when e.is_series then 'series' else 'fresh' end)::waybill.work_queue_lane, (case when m.schedule_type = 'dependent' then 'dependency' else 'schedule' end)::waybill.work_origin, e.occurrence_at,
              greatest(waybill.now(), e.occurrence_at + waybill.jitter(m.id, e.occurrence_at, m.jitter_seconds)),
              m.max_attempts, m.timeout_seconds, m.backoff_initial_seconds, m.backoff_factor, m.backoff_max_seconds, m.backoff_jitter,
-             e.consumed_counts, (case when m.schedule_type = 'dependent' then 'dependency' else 'schedule' end)::waybill.initiator_type, m.id::text,
+             coalesce(${JSON.stringify(Object.fromEntries(counts))}::jsonb -> m.id::text, '{}'), (case when m.schedule_type = 'dependent' then 'dependency' else 'schedule' end)::waybill.initiator_type, m.id::text,
              m.external_id
-        from unnest(${arrayOf(entries.map((entry) => entry.manifestId))}::bigint[], ${entries.map((entry) => entry.lane)}::waybill.work_queue_lane[],
-                    ${arrayOf(entries.map((entry) => entry.occurrenceAt))}::timestamptz[], ${entries.map((entry) => entry.consumedCounts)}::jsonb[])
-             e (manifest_id, lane, occurrence_at, consumed_counts)
+        from unnest(${arrayOf(entries.map((entry) => entry.manifestId))}::bigint[], ${arrayOf(entries.map((entry) => entry.isSeries))}::boolean[],
+                    ${arrayOf(entries.map((entry) => entry.occurrenceAt))}::timestamptz[]) e (manifest_id, is_series, occurrence_at)
         join advanced m on m.id = e.manifest_id
        order by m.id, e.occurrence_at
           on conflict do nothing

@@ -50,7 +50,8 @@ function fail(executionId: ExecutionId): Outcome {
 }
 
 /**
- * The same attempt goes on, in an invocation of its own. It comes after endRuns, which locks manifests: whoever holds executions must not wait for a manifest.
+ * The same attempt goes on, in an invocation of its own. What it ran there does not count towards its timeout: nobody knows how much of it was the wait for the lease to run out, which
+ * is longer than many a timeout; and it happens once, since a run that is lost alone has failed. It comes after endRuns, which locks manifests: whoever holds executions must not wait for a manifest.
  */
 async function handBack(db: Db, ids: ExecutionId[]): Promise<void> {
   if (!ids.length) return;
@@ -61,8 +62,7 @@ async function handBack(db: Db, ids: ExecutionId[]): Promise<void> {
        order by id for no key update skip locked
     )
     update waybill.execution e
-       set state = 'pending', is_solo = true, lease_token = null, lease_expires_at = null, claimed_at = null, sent_at = null, ring_count = 0,
-           running_ms = e.running_ms + (extract(epoch from waybill.now() - coalesce(e.claimed_at, e.started_at)) * 1000)::bigint
+       set state = 'pending', is_solo = true, lease_token = null, lease_expires_at = null, claimed_at = null, sent_at = null, ring_count = 0
       from held where e.id = held.id and e.state = 'in_progress'
     returning e.id`);
   await parkNestedRuns(
@@ -72,17 +72,20 @@ async function handBack(db: Db, ids: ExecutionId[]): Promise<void> {
 }
 
 async function findNeverStarted(db: Db): Promise<Outcome[]> {
-  const silent = await db.query<{ id: ExecutionId }>(sql`
-    select id from waybill.execution
+  const silent = await db.query<{ id: ExecutionId; pool: string }>(sql`
+    select id, pool from waybill.execution
      where state = 'pending' and ring_count >= ${MOST_RINGS} and group_count is null
        and sent_at < waybill.now() - interval '5 minutes'
      order by created_at limit ${LIMIT}`);
-  const message = `nobody answered ${MOST_RINGS} bells: the pool's executors fail before they start, or are throttled; see their logs and the pool's dead-letter queue`;
-  return silent.map(({ id }) => ({
+  return silent.map(({ id, pool }) => ({
     executionId: id,
     leaseToken: null,
     isUnclaimed: true,
     state: 'failed',
-    failure: { code: 'never_started', message, isFinal: true },
+    failure: { code: 'never_started', message: describeSilence(pool), isFinal: true },
   }));
+}
+
+function describeSilence(pool: string): string {
+  return `nobody answered ${MOST_RINGS} bells for pool '${pool}': the stack no longer has it, or its executors fail before they start or are throttled; see their logs and the pool's dead-letter queue`;
 }

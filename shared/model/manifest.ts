@@ -15,6 +15,7 @@ export type SkipReason =
   | 'already_queued'
   | 'running'
   | 'parent_disabled'
+  | 'parent_deleted'
   | 'orphaned'
   | 'occurrence_taken'
   | 'quarantined';
@@ -25,6 +26,7 @@ export interface ParentView {
   successCount: number;
   consumedCount: number;
   isEnabled: boolean;
+  isDeleted: boolean;
 }
 
 /** A due manifest with the flags that decide about it, computed by the database for due rows only. */
@@ -40,13 +42,14 @@ export interface ManifestView {
   misfireThresholdSeconds: number;
   misfireLimit: number | null;
   exclusions: Exclusion[];
+  jitterSeconds: number;
   dependencyMode: 'all' | 'any' | null;
   parents: ParentView[];
   nextOccurrenceAt: Date | null;
   nextDueAt: Date;
   failedCount: number;
   hasAwaitingDeadLetter: boolean;
-  /** A retry waits, or a fresh entry is queued for now. */
+  /** A retry waits, or a fresh entry is queued for now, or a tick's for when its jitter is over. */
   hasQueuedWork: boolean;
   /** A trigger without input that waits for a later instant; a tick brings it forward instead of queueing beside it. */
   delayedEntryId: WorkQueueId | null;

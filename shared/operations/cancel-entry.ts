@@ -1,3 +1,4 @@
+import type { Db } from '../db/database.ts';
 import { sql } from '../db/sql.ts';
 import { ConflictError, NotFoundError } from '../errors.ts';
 import type { ManifestId, WorkQueueId } from '../model/ids.ts';
@@ -16,25 +17,43 @@ import { recordAudit } from './record-audit.ts';
  */
 export async function cancelEntry({ database, doorbell, initiator }: OperationContext, entryId: string): Promise<void> {
   await database.transaction(async (db) => {
-    const [found] = isId(entryId)
-      ? await db.query<{ id: WorkQueueId; manifestId: ManifestId | null; executionId: number | null; isRetry: boolean }>(
-          sql`select id, manifest_id as "manifestId", execution_id as "executionId", lane = 'retry' as "isRetry" from waybill.work_queue where id = ${entryId}::bigint`,
-        )
-      : [];
+    const found = isId(entryId) ? await lockEntry(db, entryId) : undefined;
     if (!found) throw new NotFoundError('entry_not_found', `queue entry '${entryId}' does not exist: GET /v1/queue lists those that wait`);
     if (found.executionId !== null)
       throw new ConflictError('belongs_to_execution', `queue entry '${entryId}' resumes execution '${found.executionId}': cancel that one`);
-    await lockManifestsById(db, [found.manifestId]);
     const [cancelled] = await cancelEntries(db, { ids: [found.id] }, `cancelled by ${initiator.name ?? initiator.id ?? initiator.type}`);
     if (!cancelled) throw new ConflictError('not_queued', `queue entry '${entryId}' is no longer queued: cancel its execution instead`);
-    if (found.manifestId !== null) {
+    const { manifestId } = found;
+    if (manifestId !== null) {
       await consumeSuccesses(db, [cancelled]);
-      if (found.isRetry)
-        await db.query(sql`update waybill.manifest set failed_count = 0 where id = ${found.manifestId} and failed_count > 0`);
-      await reanchorIntervals(db, [found.manifestId], { onlyResting: true });
-      await markDue(db, [found.manifestId]);
+      if (found.isRetry) await db.query(sql`update waybill.manifest set failed_count = 0 where id = ${manifestId} and failed_count > 0`);
+      await reanchorIntervals(db, [manifestId], { onlyResting: true });
+      await markDue(db, [manifestId]);
     }
     await recordAudit(db, initiator, { action: 'queue.cancel', targetType: 'work_queue', target: entryId });
   });
   await Promise.all([doorbell.pokeDispatcher(), doorbell.pokeManager()]);
+}
+
+interface LockedEntry {
+  id: WorkQueueId;
+  manifestId: ManifestId | null;
+  executionId: number | null;
+  isRetry: boolean;
+}
+
+/**
+ * Takes hold of the entry, after its manifest, which never changes. All else is read under the lock: until then it may be admitted, put to sleep by its run, and so
+ * come to belong to an execution. Undefined means that there is no such entry.
+ */
+async function lockEntry(db: Db, entryId: string): Promise<LockedEntry | undefined> {
+  const [named] = await db.query<Pick<LockedEntry, 'manifestId'>>(
+    sql`select manifest_id as "manifestId" from waybill.work_queue where id = ${entryId}::bigint`,
+  );
+  if (!named) return undefined;
+  await lockManifestsById(db, [named.manifestId]);
+  const [entry] = await db.query<LockedEntry>(sql`
+    select id, manifest_id as "manifestId", execution_id as "executionId", lane = 'retry' as "isRetry"
+      from waybill.work_queue where id = ${entryId}::bigint for no key update`);
+  return entry;
 }

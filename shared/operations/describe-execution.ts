@@ -54,7 +54,7 @@ export interface StepDescription {
   /** The execution that ran it: a later attempt takes over what an earlier one completed. */
   executionId: string;
   state: StepRow['state'];
-  /** Null when there is none, or when `outputBytes` exceeds 4096. */
+  /** Null when there is none, when `outputBytes` exceeds 4096, or when those of earlier steps fill the answer. */
   output: unknown;
   outputBytes: number | null;
   failureMessage: string | null;

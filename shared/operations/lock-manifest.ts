@@ -12,6 +12,7 @@ export interface LockedManifest {
   scheduleType: ScheduleType;
   isEnabled: boolean;
   isRetiring: boolean;
+  version: number;
 }
 
 /**
@@ -21,7 +22,7 @@ export interface LockedManifest {
 export async function lockManifest(db: Db, externalId: string): Promise<LockedManifest> {
   const [manifest] = isExternalId(externalId)
     ? await db.query<LockedManifest>(sql`
-        select id, external_id as "externalId", kind, schedule_type as "scheduleType", is_enabled as "isEnabled", retiring_at is not null as "isRetiring"
+        select id, external_id as "externalId", kind, schedule_type as "scheduleType", is_enabled as "isEnabled", retiring_at is not null as "isRetiring", version
           from waybill.manifest where external_id = ${externalId} and deleted_at is null
            for no key update`)
     : [];

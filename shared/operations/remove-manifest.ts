@@ -1,6 +1,7 @@
 import type { Db } from '../db/database.ts';
 import { sql } from '../db/sql.ts';
 import type { ManifestId } from '../model/ids.ts';
+import { type ExpectedVersion, refuseStale } from '../model/refuse-stale.ts';
 import { lockGraph } from '../transitions/refuse-cycles.ts';
 import { removeManifests } from '../transitions/remove-manifests.ts';
 import type { OperationContext } from './context.ts';
@@ -14,15 +15,25 @@ export interface RemovedManifest {
   orphaned: string[];
 }
 
+export interface RemoveOptions {
+  /** Refuses the removal if the manifest has another version by now. */
+  version?: ExpectedVersion;
+}
+
 /**
  * Removes a manifest, whoever declared it; a deployment whose app still declares it brings it back as a new one. What of it is queued is cancelled. It takes the turn of
  * writers of edges, so that nobody makes it a parent meanwhile.
  */
-export async function removeManifest(context: OperationContext, externalId: string): Promise<RemovedManifest> {
+export async function removeManifest(
+  context: OperationContext,
+  externalId: string,
+  { version }: RemoveOptions = {},
+): Promise<RemovedManifest> {
   const { database, doorbell, initiator } = context;
   const removed = await database.transaction(async (db): Promise<RemovedManifest> => {
     await lockGraph(db);
     const manifest = await lockManifest(db, externalId);
+    refuseStale(externalId, manifest.version, version);
     const orphaned = await findOrphans(db, manifest.id);
     if (manifest.isRetiring) return { outcome: 'retiring', orphaned };
     const [gone] = await removeManifests(db, [manifest.id], `removed by ${initiator.name ?? initiator.id ?? initiator.type}`);

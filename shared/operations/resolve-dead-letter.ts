@@ -1,4 +1,6 @@
 import type { Db } from '../db/database.ts';
+import { firstLimit } from '../db/queries/of-run.ts';
+import { statedPool } from '../db/queries/resolved-pool.ts';
 import { sql } from '../db/sql.ts';
 import { ConflictError, InvalidInputError, NotFoundError } from '../errors.ts';
 import type { ManifestId, WorkQueueId } from '../model/ids.ts';
@@ -109,19 +111,23 @@ async function refusePlan(db: Db, { id }: Resolved): Promise<void> {
   );
 }
 
+/**
+ * The next attempts go by what the manifest says by now: somebody may have raised its timeout because of this very failure. A run without one keeps its own settings and gets as many
+ * attempts as at first, counted from here on.
+ */
 async function queueRetry(db: Db, deadLetterId: number, input: unknown, initiator: Initiator): Promise<WorkQueueId | undefined> {
   const edited = input === undefined ? null : JSON.stringify(input);
   const [entry] = await db.query<{ id: WorkQueueId }>(sql`
     insert into waybill.work_queue (workflow_name, input, is_input_given, pool, manifest_id, group_id, run_id, attempt, priority, lane, origin, occurrence_at,
                                     dead_letter_id, max_attempts, timeout_seconds, backoff_initial_seconds, backoff_factor, backoff_max_seconds,
                                     backoff_jitter, consumed_counts, initiator_type, initiator_id, initiator_name)
-    select e.workflow_name, coalesce(${edited}::jsonb, d.input), true, e.pool, e.manifest_id, coalesce(m.group_id, e.group_id),
+    select e.workflow_name, coalesce(${edited}::jsonb, d.input), true, ${statedPool}, e.manifest_id, coalesce(m.group_id, e.group_id),
            case when ${edited}::jsonb is null then e.run_id end, case when ${edited}::jsonb is null then e.attempt + 1 else 1 end, e.priority, 'retry',
            'dead_letter', e.occurrence_at, d.id,
-           case when e.manifest_id is null then e.attempt + e.max_attempts else e.max_attempts end,
-           -- A plan starts anew with what its definition says by now, its timeout included.
-           case when e.group_count is not null then m.timeout_seconds else e.timeout_seconds end, e.backoff_initial_seconds,
-           e.backoff_factor, e.backoff_max_seconds, e.backoff_jitter, d.consumed_counts, ${initiator.type}, ${initiator.id}, ${initiator.name}
+           coalesce(m.max_attempts, ${firstLimit} + case when ${edited}::jsonb is null then e.attempt else 0 end),
+           case when e.manifest_id is null then e.timeout_seconds else m.timeout_seconds end,
+           coalesce(m.backoff_initial_seconds, e.backoff_initial_seconds), coalesce(m.backoff_factor, e.backoff_factor),
+           coalesce(m.backoff_max_seconds, e.backoff_max_seconds), coalesce(m.backoff_jitter, e.backoff_jitter), d.consumed_counts, ${initiator.type}, ${initiator.id}, ${initiator.name}
       from waybill.dead_letter d join waybill.execution e on e.id = d.execution_id left join waybill.manifest m on m.id = e.manifest_id
      where d.id = ${deadLetterId}
         on conflict do nothing

@@ -58,5 +58,5 @@ function refusal(id: string): (error: unknown) => ResolutionResult {
 }
 
 function silent(doorbell: Doorbell): Doorbell {
-  return { ...doorbell, pokeDispatcher: async () => {}, pokeManager: async () => {} };
+  return { ...doorbell, pokeDispatcher: async () => {}, pokeManager: async () => false };
 }

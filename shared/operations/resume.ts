@@ -19,6 +19,7 @@ export async function resume(context: OperationContext, executionId: string): Pr
   const placed = await database.transaction(async (db) => {
     const { id, externalId } = await findPlan(db, executionId);
     await lockRunnableManifest(db, externalId);
+    await holdRun(db, id);
     const deadLetterId = await checkResumable(db, id, externalId);
     if (deadLetterId !== null) return { deadLetterId };
     const entryId = await queueResumption(db, id, initiator);
@@ -52,8 +53,7 @@ async function findPlan(db: Db, executionId: string): Promise<FoundPlan> {
                case when e.group_index is not null then e.parent_id::text end as "planId"
           from waybill.execution e left join waybill.manifest m on m.id = e.manifest_id where e.id = ${executionId}::bigint`)
     : [];
-  if (!found)
-    throw new NotFoundError('execution_not_found', `execution '${executionId}' does not exist: GET /v1/executions lists those that do`);
+  if (!found) throw notFound(executionId);
   if (found.planId !== null)
     throw new ConflictError(
       'not_a_plan',
@@ -65,6 +65,15 @@ async function findPlan(db: Db, executionId: string): Promise<FoundPlan> {
     throw new ConflictError('manifest_deleted', `plan '${found.externalId}' of execution '${executionId}' no longer exists`);
   return found;
 }
+
+/** Housekeeping removes no run of which somebody holds an attempt; one that it was faster with is gone. */
+async function holdRun(db: Db, id: ExecutionId): Promise<void> {
+  const held = await db.query(sql`select from waybill.execution where id = ${id} for key share`);
+  if (!held.length) throw notFound(String(id));
+}
+
+const notFound = (id: string) =>
+  new NotFoundError('execution_not_found', `execution '${id}' does not exist: GET /v1/executions lists those that do`);
 
 interface Standing {
   state: string;

@@ -1,11 +1,12 @@
 import type { Db } from '../db/database.ts';
 import { sql } from '../db/sql.ts';
-import { ConflictError, InvalidInputError, NotFoundError } from '../errors.ts';
+import { ConflictError, InvalidInputError } from '../errors.ts';
 import type { WorkQueueId } from '../model/ids.ts';
 import type { Initiator } from '../model/initiator.ts';
+import { reclaimGroups } from '../transitions/reclaim-groups.ts';
+import { checkDeployed } from './check-deployed.ts';
 import { checkDelaySeconds, checkInput } from './check-input.ts';
 import type { OperationContext } from './context.ts';
-import { isName } from './paging.ts';
 import { recordAudit } from './record-audit.ts';
 
 /** Each takes a removal at the very moment. */
@@ -31,21 +32,8 @@ export async function runWorkflow(
   checkWhole('priority', priority, 0, 31);
   if (timeoutSeconds !== undefined) checkWhole('timeoutSeconds', timeoutSeconds, 1, 31_536_000);
   const id = await database.transaction(async (db) => {
-    const [known] = isName(workflow)
-      ? await db.query<{ pool: string }>(sql`select pool from waybill.workflow where name = ${workflow} and removed_at is null`)
-      : [];
-    if (!known)
-      throw new NotFoundError('workflow_not_found', `workflow '${workflow}' is not deployed: GET /v1/workflows lists those that are`);
-    const entryId = await queueRun(db, {
-      workflow,
-      input,
-      delaySeconds,
-      maxAttempts,
-      priority,
-      timeoutSeconds,
-      pool: known.pool,
-      initiator,
-    });
+    await checkDeployed(db, workflow);
+    const entryId = await queueRun(db, { workflow, input, delaySeconds, maxAttempts, priority, timeoutSeconds, initiator });
     await recordAudit(db, initiator, {
       action: 'workflow.run',
       targetType: 'workflow',
@@ -58,14 +46,16 @@ export async function runWorkflow(
   return { queueEntryId: String(id) };
 }
 
-type QueuedRun = RunWorkflow & { delaySeconds: number; maxAttempts: number; priority: number; pool: string; initiator: Initiator };
+type QueuedRun = RunWorkflow & { delaySeconds: number; maxAttempts: number; priority: number; initiator: Initiator };
 
 /** Housekeeping may remove the group, as long as nothing names it, between finding it there and holding it: then it is created once more. */
 async function queueRun(db: Db, run: QueuedRun): Promise<WorkQueueId> {
   for (let attempt = 0; attempt < GROUP_ATTEMPTS; attempt++) {
     await db.query(sql`insert into waybill.manifest_group (name) values (${run.workflow}) on conflict (name) do nothing`);
     const entryId = await insertEntry(db, run);
-    if (entryId !== undefined) return entryId;
+    if (entryId === undefined) continue;
+    await reclaimGroups(db, [run.workflow]);
+    return entryId;
   }
   throw new ConflictError('group_gone', `group '${run.workflow}' was removed while the run was queued: try again`, { retryable: true });
 }
@@ -73,12 +63,12 @@ async function queueRun(db: Db, run: QueuedRun): Promise<WorkQueueId> {
 /** Undefined means that the group is gone. */
 async function insertEntry(
   db: Db,
-  { workflow, input, pool, priority, delaySeconds, maxAttempts, timeoutSeconds, initiator }: QueuedRun,
+  { workflow, input, priority, delaySeconds, maxAttempts, timeoutSeconds, initiator }: QueuedRun,
 ): Promise<WorkQueueId | undefined> {
   const [entry] = await db.query<{ id: WorkQueueId }>(sql`
-    insert into waybill.work_queue (workflow_name, input, is_input_given, pool, group_id, priority, lane, origin, available_at, max_attempts, timeout_seconds,
+    insert into waybill.work_queue (workflow_name, input, is_input_given, group_id, priority, lane, origin, available_at, max_attempts, timeout_seconds,
                                     initiator_type, initiator_id, initiator_name)
-    select ${workflow}, ${JSON.stringify(input)}::jsonb, true, ${pool}, g.id, ${priority}, 'fresh', 'manual',
+    select ${workflow}, ${JSON.stringify(input)}::jsonb, true, g.id, ${priority}, 'fresh', 'manual',
            waybill.now() + make_interval(secs => ${delaySeconds}), ${maxAttempts}, ${timeoutSeconds ?? null},
            ${initiator.type}, ${initiator.id}, ${initiator.name}
       from waybill.manifest_group g where g.name = ${workflow} for key share

@@ -7,6 +7,7 @@ import { lockWithChildren } from '../transitions/lock-with-children.ts';
 import { markDue } from '../transitions/mark-due.ts';
 import type { OperationContext } from './context.ts';
 import { type LockedManifest, lockManifest } from './lock-manifest.ts';
+import { isExternalId } from './paging.ts';
 import { recordAudit } from './record-audit.ts';
 
 /** Lets a manifest's schedule rest. It cancels nothing; an explicit trigger still runs. */
@@ -21,21 +22,23 @@ export async function disableManifest(context: OperationContext, externalId: str
 }
 
 /**
- * Lets it go on from now: time spent disabled is never a misfire. Its dependents are looked at too, since a disabled parent's edge is unmet. Children are locked with
+ * Lets it go on from now: time spent disabled is never a misfire. One that is quarantined stays so, with the occurrence that was refused, until it is redefined. Its dependents are looked at too, since a disabled parent's edge is unmet. Children are locked with
  * it, in the order of ids, so that no outcome waits in a circle.
  */
 export async function enableManifest(context: OperationContext, externalId: string): Promise<void> {
   await context.database.transaction(async (db) => {
-    await lockWithChildren(db, externalId);
+    if (isExternalId(externalId)) await lockWithChildren(db, externalId);
     const manifest = await lockManifest(db, externalId);
     if (manifest.isEnabled) return;
     const resume = await resumeSchedule(db, manifest);
     await db.query(sql`
       update waybill.manifest
-         set is_enabled = true, version = version + 1, updated_at = waybill.now(), quarantine_error = ${resume.quarantineError},
-             next_occurrence_at = case schedule_type when 'cron' then ${resume.nextOccurrenceAt}::timestamptz
-                                                     when 'interval' then waybill.next_on_grid(next_occurrence_at, interval_seconds)
-                                                     else next_occurrence_at end
+         set is_enabled = true, version = version + 1, updated_at = waybill.now(),
+             quarantine_error = coalesce(${resume.quarantineError}, quarantine_error),
+             next_occurrence_at = case when coalesce(${resume.quarantineError}, quarantine_error) is not null then next_occurrence_at
+                                       when schedule_type = 'cron' then ${resume.nextOccurrenceAt}::timestamptz
+                                       when schedule_type = 'interval' then waybill.next_on_grid(next_occurrence_at, interval_seconds)
+                                       else next_occurrence_at end
        where id = ${manifest.id}`);
     await markDue(db, [manifest.id, ...(await findChildren(db, manifest.id))]);
     await recordAudit(db, context.initiator, { action: 'manifest.enable', targetType: 'manifest', target: externalId });

@@ -60,11 +60,12 @@ interface Waiting {
 }
 
 /** The retry first: it keeps every other entry back. */
-function findWaiting(db: Db, manifestId: ManifestId): Promise<Waiting[]> {
-  return db.query<Waiting>(sql`
+async function findWaiting(db: Db, manifestId: ManifestId): Promise<Waiting[]> {
+  const waiting = await db.query<Waiting>(sql`
     select id, lane, input from waybill.work_queue
      where manifest_id = ${manifestId} and manifest_id is not null and status = 'queued' and lane <> 'series' and execution_id is null
-     order by lane desc for no key update`);
+     order by id for no key update`);
+  return waiting.sort((a, b) => Number(b.lane === 'retry') - Number(a.lane === 'retry'));
 }
 
 async function bringForward(

@@ -83,7 +83,7 @@ function explainHold({ deadLetter, quarantineError, retiringAt, now }: WhyRow): 
     reasons.push({ code: 'dead_letter', message });
   }
   if (quarantineError !== null) {
-    const message = `it is quarantined, because it could not be queued: ${quarantineError}; change its definition to try again`;
+    const message = `it is quarantined: ${quarantineError}; its schedule rests until it is declared anew, and switching it off and on does not help`;
     reasons.push({ code: 'quarantined', message });
   }
   if (retiringAt) {

@@ -13,10 +13,13 @@ export interface ExecutionBell {
 export interface Doorbell {
   /** Gives the ids whose bell the queue has accepted; the others will be rung again by the manager. */
   ringExecutions(bells: ExecutionBell[]): Promise<ExecutionId[]>;
-  /** Asks the dispatcher to look at the work queue. */
-  pokeDispatcher(): Promise<void>;
-  /** Asks for a manager cycle, now or after a delay of at most 900 seconds. A poke with a generation is a planned wake. */
-  pokeManager(poke?: { delaySeconds?: number; generation?: number }): Promise<void>;
+  /** Asks the dispatcher to look at the work queue, now or after a delay: for one that passed over what somebody else held. */
+  pokeDispatcher(poke?: { delaySeconds?: number }): Promise<void>;
+  /**
+   * Asks for a manager cycle, now or after a delay of at most 900 seconds. A poke with a generation is a planned wake. Gives whether the queue has accepted it: a wake that was not sent
+   * must not be taken for armed.
+   */
+  pokeManager(poke?: { delaySeconds?: number; generation?: number }): Promise<boolean>;
 }
 
 /** The body of an execution's bell. */

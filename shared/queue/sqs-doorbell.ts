@@ -1,13 +1,14 @@
 import { SendMessageBatchCommand, SendMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
 import type { ExecutionId } from '../model/ids.ts';
 import type { Logger } from '../observability/log.ts';
+import { sdkLimits } from '../sdk-limits.ts';
 import { requiredSetting } from '../settings.ts';
 import { type Doorbell, type ExecutionBell, encodeExecutionBell } from './doorbell.ts';
 
 const BATCH = 10;
 
 /** A queue that accepts and stays silent must not hold an invocation whose work is already committed. */
-const CLIENT = { useQueueUrlAsEndpoint: false, requestHandler: { connectionTimeout: 2_000, requestTimeout: 5_000 } };
+const CLIENT = { useQueueUrlAsEndpoint: false, ...sdkLimits(5_000) };
 
 /**
  * Rings over SQS. A failed send is logged and never raised: by then the database has committed, so the caller's work is
@@ -27,18 +28,23 @@ export function createSqsDoorbell(log: Logger, client = new SQSClient(CLIENT)): 
     }
   }
 
-  async function poke(queueUrl: string, body: object, delaySeconds = 0): Promise<void> {
+  async function poke(queueUrl: string, body: object, delaySeconds = 0): Promise<boolean> {
     try {
       await client.send(new SendMessageCommand({ QueueUrl: queueUrl, MessageBody: JSON.stringify(body), DelaySeconds: delaySeconds }));
+      return true;
     } catch (error) {
       log.error('a poke could not be sent', { queueUrl, error });
+      return false;
     }
   }
 
   return {
     ringExecutions: async (bells) => (await Promise.all(batches(bells).map(({ queueUrl, ids }) => sendBatch(queueUrl, ids)))).flat(),
-    pokeDispatcher: () => poke(requiredSetting('WAYBILL_DISPATCH_QUEUE_URL'), { v: 1 }),
-    pokeManager: ({ delaySeconds, generation } = {}) => poke(requiredSetting('WAYBILL_WAKE_QUEUE_URL'), { v: 1, generation }, delaySeconds),
+    pokeDispatcher: async ({ delaySeconds } = {}) => {
+      await poke(requiredSetting('WAYBILL_DISPATCH_QUEUE_URL'), { v: 1 }, delaySeconds);
+    },
+    pokeManager: async ({ delaySeconds, generation } = {}) =>
+      poke(requiredSetting('WAYBILL_WAKE_QUEUE_URL'), { v: 1, generation }, delaySeconds),
   };
 }
 

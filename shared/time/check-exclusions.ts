@@ -1,3 +1,4 @@
+import { show } from '../model/show.ts';
 import { type Exclusion, type Weekday, weekdays } from './exclusion.ts';
 import { InvalidScheduleError } from './invalid-schedule-error.ts';
 
@@ -64,9 +65,4 @@ function checkDate(value: unknown): string {
 function checkTime(value: unknown): string {
   if (typeof value === 'string' && /^([01]\d|2[0-3]):[0-5]\d$/.test(value)) return value;
   throw new ExclusionProblem(`a time must be written HH:MM, from 00:00 to 23:59, got ${show(value)}`);
-}
-
-function show(value: unknown): string {
-  const text = typeof value === 'string' ? `'${value}'` : (JSON.stringify(value) ?? 'nothing');
-  return text.length > 100 ? `${text.slice(0, 100)}…` : text;
 }

@@ -4,13 +4,16 @@ import type { ExecutionId } from '../model/ids.ts';
 import { findNestedRuns, type NestedRun } from './find-nested-runs.ts';
 
 /**
- * Ends what ended executions have left behind below them: nested runs, however deep, and steps that say they are running. Nobody else would, since they share the lease that is
- * gone. In the transaction that ends the executions; a step that was cut off is begun again by the next attempt, if there is one.
+ * Ends what ended executions have left behind below them: nested runs, however deep, and steps that say they are running, those too that a nested run had begun when
+ * it ended without waiting for them. Nobody else would, since they share the lease that is gone. In the transaction that ends the executions; a step that was cut off is begun again by the next attempt, if there is one.
  */
 export async function endNestedRuns(db: Db, executionIds: ExecutionId[]): Promise<void> {
   if (!executionIds.length) return;
   const nested = await findNestedRuns(db, executionIds);
-  if (nested.length) await endAll(db, nested);
+  await endAll(
+    db,
+    nested.filter(({ isUnfinished }) => isUnfinished),
+  );
   await db.query(sql`
     update waybill.execution_step
        set state = 'failed', finished_at = waybill.now(), failure_code = 'run_ended', failure_name = 'Error', failure_message = 'the run ended before it did'
@@ -18,6 +21,7 @@ export async function endNestedRuns(db: Db, executionIds: ExecutionId[]): Promis
 }
 
 async function endAll(db: Db, nested: NestedRun[]): Promise<void> {
+  if (!nested.length) return;
   const ids = nested.map(({ id }) => id);
   await db.query(sql`
     with held as (

@@ -15,7 +15,7 @@ export interface SuspendRun {
 }
 
 /** `cancel_requested`: nothing was changed, the caller should end it. `lost`: somebody else has ended it, or it runs elsewhere, perhaps since this very call got no answer. */
-export type Suspended = { outcome: 'suspended'; pool: string | null } | { outcome: 'cancel_requested' } | { outcome: 'lost' };
+export type Suspended = { outcome: 'suspended' } | { outcome: 'cancel_requested' } | { outcome: 'lost' };
 
 /**
  * Hands an execution back that goes on in another invocation: the same attempt, still with its slot. It counts as rung now, which the caller does after the commit; killed in between, the
@@ -27,10 +27,10 @@ export async function handBackRun(db: Db, { executionId, leaseToken, ...run }: S
   if (own.isCancelRequested) return { outcome: 'cancel_requested' };
   await db.query(sql`
     update waybill.execution
-       set state = 'pending', lease_token = null, lease_expires_at = null, claimed_at = null, sent_at = waybill.now(), ring_count = 0, ${ranSoFar(run)}
+       set state = 'pending', lease_token = null, lease_expires_at = null, claimed_at = null, sent_at = waybill.now(), ring_count = 1, ${ranSoFar(run)}
      where id = ${executionId}`);
   await parkNestedRuns(db, [executionId]);
-  return { outcome: 'suspended', pool: own.pool };
+  return { outcome: 'suspended' };
 }
 
 /** What an invocation adds to a run that goes on in another. */

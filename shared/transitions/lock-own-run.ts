@@ -3,7 +3,6 @@ import { sql } from '../db/sql.ts';
 import type { ExecutionId } from '../model/ids.ts';
 
 export interface OwnRun {
-  pool: string | null;
   isCancelRequested: boolean;
 }
 
@@ -13,7 +12,7 @@ export async function lockOwnRun(
   { executionId, leaseToken }: { executionId: ExecutionId; leaseToken: string },
 ): Promise<OwnRun | undefined> {
   const [run] = await db.query<OwnRun>(sql`
-    select e.pool, e.cancel_requested_at is not null as "isCancelRequested" from waybill.execution e
+    select e.cancel_requested_at is not null as "isCancelRequested" from waybill.execution e
      where e.id = ${executionId} and e.state = 'in_progress' and e.lease_token = ${leaseToken}
        for no key update`);
   return run;

@@ -9,7 +9,7 @@ import { findNestedRuns } from './find-nested-runs.ts';
  */
 export async function parkNestedRuns(db: Db, executionIds: ExecutionId[]): Promise<void> {
   if (!executionIds.length) return;
-  const nested = (await findNestedRuns(db, executionIds)).map(({ id }) => id);
+  const nested = (await findNestedRuns(db, executionIds)).filter(({ isUnfinished }) => isUnfinished).map(({ id }) => id);
   if (!nested.length) return;
   await db.query(sql`
     with held as (

@@ -39,11 +39,14 @@ export async function settleRuns(db: Db, finished: FinishedExecution[], locked: 
   const failed = finished.filter(({ state }) => state === 'failed');
   const isExhausted = ({ isFinal, manifestId, isLastAttempt }: FinishedExecution) =>
     isFinal || (manifestId === null ? isLastAttempt : (settled.get(manifestId)?.isExhausted ?? isLastAttempt));
-  const deadLettered = failed.filter(isExhausted).map(({ executionId }) => executionId);
-  const retried = failed.filter((run) => !run.isPlan && !isExhausted(run)).map(({ executionId }) => executionId);
+  // A manifest that is no longer declared is not tried again: it goes with this run.
+  const isRetired = ({ manifestId }: FinishedExecution) => manifestId !== null && settled.get(manifestId)?.isRetired;
+  const exhausted = failed.filter(isExhausted);
+  const deadLettered = exhausted.map(({ executionId }) => executionId);
+  const retried = failed.filter((run) => !run.isPlan && !isExhausted(run) && !isRetired(run)).map(({ executionId }) => executionId);
   await cancelRetries(db, ofManifests, deadLettered);
   await queueRetries(db, retried);
-  await writeDeadLetters(db, deadLettered);
+  await writeDeadLetters(db, exhausted);
   await cancelEntriesOfRetired(db, [...settled.values()]);
   const succeeded = ofManifests.filter(
     ({ state, manifestId }) => state !== 'cancelled' && state !== 'failed' && settled.get(manifestId)?.hasDependents,
@@ -71,7 +74,7 @@ async function cancelRetries(
   if (manifestIds.length) await cancelEntries(db, { manifestIds, lane: 'retry' }, 'the manifest was dead-lettered');
 }
 
-/** A manifest that is no longer declared is not tried again. */
+/** What else was queued for a manifest that is no longer declared goes with its last run. */
 async function cancelEntriesOfRetired(db: Db, settled: SettledManifest[]): Promise<void> {
   const manifestIds = settled.filter(({ isRetired }) => isRetired).map(({ id }) => id);
   if (manifestIds.length) await cancelEntries(db, { manifestIds }, 'the manifest is no longer declared');

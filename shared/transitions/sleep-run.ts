@@ -27,5 +27,5 @@ export async function sleepRun(db: Db, { executionId, leaseToken, resumeAt, ...r
     update waybill.work_queue set status = 'queued', dispatched_at = null, execution_id = ${executionId}, available_at = ${resumeAt}
      where id = ${entry.id}`);
   await parkNestedRuns(db, [executionId]);
-  return { outcome: 'suspended', pool: own.pool };
+  return { outcome: 'suspended' };
 }

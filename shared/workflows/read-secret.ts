@@ -1,5 +1,6 @@
 import { GetSecretValueCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { messageOf, NonRetryableError, WaybillError } from '../errors.ts';
+import { sdkLimits } from '../sdk-limits.ts';
 
 /** Where another attempt meets the same, until somebody changes the secret or the role. */
 const FINAL_NAMES = new Set([
@@ -11,14 +12,12 @@ const FINAL_NAMES = new Set([
   'ValidationException',
 ]);
 
-const CLIENT = { requestHandler: { connectionTimeout: 2_000, requestTimeout: 10_000 } };
-
 /**
  * The text of a secret that the function's role may read. Waybill's own database is refused, although executors may read that one: whoever may start a run would otherwise get
  * hold of it through a workflow that takes any secret.
  */
 export async function readSecret(id: string, signal: AbortSignal): Promise<string> {
-  const client = new SecretsManagerClient(CLIENT);
+  const client = new SecretsManagerClient(sdkLimits(10_000));
   try {
     const { SecretString, ARN, Name } = await client.send(new GetSecretValueCommand({ SecretId: id }), { abortSignal: signal });
     if (isOwn(id, ARN, Name)) throw new NonRetryableError(`secret '${id}' is Waybill's own and not for workflows: use another`);

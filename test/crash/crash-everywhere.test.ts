@@ -146,6 +146,7 @@ it.each(SCENARIO.map((process, index) => ({ process, index })))(
     for (let at = 0; at < points; at++) {
       const reached = await runScenario(index, at);
       const where = reached[at];
+      expect(where, `point ${at} of ${points}`).toBeDefined();
       await recover();
       try {
         await expectAllDone();

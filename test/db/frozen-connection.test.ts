@@ -33,6 +33,16 @@ it('a statement on a connection that was lost while the process was frozen is an
   expect(await database.query(sql`select 2 as two`)).toEqual([{ two: 2 }]);
 });
 
+it.each([1, 2])(
+  'statements, %i at once, are answered when all pooled connections were lost while the process was frozen',
+  async (count) => {
+    await fillPool();
+    loseConnectionsWhileFrozen();
+    const answers = await Promise.all(Array.from({ length: count }, () => database.query(sql`select 2 as two`)));
+    expect(answers).toEqual(Array(count).fill([{ two: 2 }]));
+  },
+);
+
 it('a transaction begins on a fresh connection when all pooled ones were lost while the process was frozen', async () => {
   await fillPool();
   loseConnectionsWhileFrozen();

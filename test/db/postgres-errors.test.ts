@@ -2,7 +2,14 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import pg from 'pg';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { isConnectionLost, isRowRefused, isTransactionRestartable, violatedConstraint } from '../../shared/db/postgres-errors.ts';
+import {
+  isConnectionLost,
+  isRowRefused,
+  isSettingUnknown,
+  isTransactionRestartable,
+  isTransactionTooLong,
+  violatedConstraint,
+} from '../../shared/db/postgres-errors.ts';
 import { useDatabase } from '../support/database.ts';
 
 const server = useDatabase();
@@ -34,9 +41,18 @@ const meaning = (error: unknown) => ({
   isRowRefused: isRowRefused(error),
   isConnectionLost: isConnectionLost(error),
   isTransactionRestartable: isTransactionRestartable(error),
+  isTransactionTooLong: isTransactionTooLong(error),
+  isSettingUnknown: isSettingUnknown(error),
   violatedConstraint: violatedConstraint(error),
 });
-const nothing = { isRowRefused: false, isConnectionLost: false, isTransactionRestartable: false, violatedConstraint: undefined };
+const nothing = {
+  isRowRefused: false,
+  isConnectionLost: false,
+  isTransactionRestartable: false,
+  isTransactionTooLong: false,
+  isSettingUnknown: false,
+  violatedConstraint: undefined,
+};
 
 describe('a row is refused', () => {
   it.each([
@@ -76,11 +92,13 @@ describe('a transaction may be restarted', () => {
 describe('a connection is lost', () => {
   const lost = { ...nothing, isConnectionLost: true };
 
-  it.each([
-    ['ended by an administrator', ['select pg_terminate_backend(pg_backend_pid())']],
-    ['open in one transaction for too long', ['set transaction_timeout = 50', 'select pg_sleep(60)']],
-  ])('when it is %s', async (_, statements) => {
-    expect(meaning(await refusal(...statements))).toEqual(lost);
+  it('when it is ended by an administrator', async () => {
+    expect(meaning(await refusal('select pg_terminate_backend(pg_backend_pid())'))).toEqual(lost);
+  });
+
+  it('when it is open in one transaction for too long', async () => {
+    const error = await refusal('set transaction_timeout = 50', 'select pg_sleep(60)');
+    expect(meaning(error)).toEqual({ ...lost, isTransactionTooLong: true });
   });
 
   it('when a transaction idled for too long', async () => {
@@ -130,6 +148,10 @@ describe('a connection is lost', () => {
   it.each(['ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'EHOSTUNREACH'])('when the system says %s', (code) => {
     expect(meaning(Object.assign(new Error(`write ${code}`), { code }))).toEqual(lost);
   });
+});
+
+it('a setting is unknown when the server has none of that name', async () => {
+  expect(meaning(await refusal('set local unheard_of = 1'))).toEqual({ ...nothing, isSettingUnknown: true });
 });
 
 it.each([

@@ -93,6 +93,17 @@ describe('a patch', () => {
     expect(await manifest('job')).toMatchObject({ priority: 9 });
   });
 
+  it('of the pool takes a tick along that is queued, and leaves a trigger where it is', async () => {
+    await deploy(engine, [{ externalId: 'job' }, { externalId: 'asked', schedule: nightly }]);
+    await engine.manage();
+    await trigger(context, { externalId: 'asked' });
+    for (const externalId of ['job', 'asked']) await patch(externalId, { pool: 'heavy' });
+    expect(await engine.rows(sql`select origin, pool from waybill.work_queue order by id`)).toEqual([
+      { origin: 'schedule', pool: 'heavy' },
+      { origin: 'manual', pool: null },
+    ]);
+  });
+
   it('that changes nothing writes nothing', async () => {
     await deploy(engine, [{ externalId: 'job', priority: 3 }]);
     await patch('job', { priority: 3, timeoutSeconds: null });

@@ -31,6 +31,20 @@ const stored = (externalId = 'plan') =>
      where m.external_id = ${externalId} and m.deleted_at is null order by s.group_index, s.position`);
 const places = async () => (await stored()).map(({ group_index, position, name }) => [group_index, position, name]);
 
+it.each([
+  ['timed', every.hours(24)],
+  ['one-time', new Date('2027-01-01T00:00:00Z')],
+] as const)('a pool is no more for a %s plan in a patch than in its declaration', async (kind, when) => {
+  const declare = (options: object) => (scheduler: Scheduler) =>
+    void step(when instanceof Date ? scheduler.planOnce('plan', when, options) : scheduler.plan('plan', when, options), 'a');
+  const words = `manifest 'plan': option 'pool' is not for a ${kind} plan; allowed are `;
+  await expect(deploy(declare({ pool: 'heavy' }))).rejects.toThrow(words);
+  await deploy(declare({}));
+  for (const pool of ['heavy', null]) await expect(patchManifest(world.context, 'plan', { pool })).rejects.toThrow(words);
+  await patchManifest(world.context, 'plan', { priority: 3 });
+  expect(await world.manifest('plan')).toMatchObject({ pool: null, priority: 3 });
+});
+
 describe('a deployment of a plan', () => {
   it('writes its steps with the defaults of what is not stated', async () => {
     const { created } = await deploy(

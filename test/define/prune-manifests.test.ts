@@ -65,7 +65,13 @@ describe('a manifest that is no longer declared', () => {
   it('goes with its run although that failed: no further attempt is made', async () => {
     await admitBoth();
     await deploy(engine, [keep]);
-    await engine.deliver([workflowNamed('work', () => Promise.reject(new Error('no')))]);
+    const ended = await engine.deliver([workflowNamed('work', () => Promise.reject(new Error('no')))]);
+    expect(new Map(ended.map(({ externalId, next }) => [externalId, next]))).toEqual(
+      new Map([
+        ['keep', 'retry'],
+        ['job', null],
+      ]),
+    );
     expect(await manifests('job')).toMatchObject([{ deleted_at: new Date(START) }]);
     expect((await entriesOf('job')).filter(({ status }) => status === 'queued')).toEqual([]);
     expect((await entriesOf('keep')).filter(({ status }) => status === 'queued')).toHaveLength(1);

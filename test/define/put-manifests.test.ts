@@ -4,6 +4,7 @@ import { sql } from '../../shared/db/sql.ts';
 import { putManifests, type WriteContext } from '../../shared/define/put-manifests.ts';
 import type { RuntimeManifest } from '../../shared/define/read-runtime-manifest.ts';
 import { removeManifest } from '../../shared/operations/remove-manifest.ts';
+import { disableManifest } from '../../shared/operations/switch-manifest.ts';
 import { trigger } from '../../shared/operations/trigger.ts';
 import { beforeCommit, beforeStatement, settlesOrWaits } from '../engine/interleave.ts';
 import { following, job, START, useRuntime } from './use-runtime.ts';
@@ -174,6 +175,18 @@ describe('of two writers at once', () => {
       () => put(job('b', following('a'))),
     );
     expect(refused).toMatchObject({ code: 'unknown_parent' });
+  });
+
+  it('who both give the version that they have read, the second is refused, whoever it is', async () => {
+    const refused = await race(
+      (database) => disableManifest({ ...context, database }, 'a'),
+      () => putManifests(context, [job('a', { group: 'runtime', priority: 7 })], { version: 1 }),
+    );
+    expect(refused).toMatchObject({ code: 'version_mismatch' });
+    expect((await engine.rows(sql`select priority, version from waybill.manifest where external_id = 'a'`))[0]).toEqual({
+      priority: 0,
+      version: 2,
+    });
   });
 
   it('who declare the same, one creates it', async () => {

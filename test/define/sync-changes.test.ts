@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { sql } from '../../shared/db/sql.ts';
 import type { ScheduleDefinition } from '../../shared/define/definition.ts';
 import { retryDeadLetter } from '../../shared/operations/resolve-dead-letter.ts';
+import { trigger } from '../../shared/operations/trigger.ts';
 import { clear, useEngine, workflowNamed } from '../support/engine.ts';
 import { deploy } from './use-sync.ts';
 
@@ -122,6 +123,57 @@ it('a schedule that becomes a one-time run leaves misfire and exclusions behind,
     misfire_policy: 'fire_once',
     exclusions: [],
     next_due_at: new Date('2026-03-03T00:00:00Z'),
+  });
+});
+
+describe('a manifest that gets another workflow and its input', () => {
+  const workflows = ['work', 'other'];
+  const of = (workflow: string, more = {}) => ({ externalId: 'a', workflow, input: { for: workflow }, ...more });
+  const admitted = async () => {
+    await engine.dispatch();
+    return engine.rows<Row>(sql`select workflow_name as workflow, input ->> 'for' as for from waybill.execution order by id`);
+  };
+  const person = () => ({ ...engine, initiator: { type: 'user' as const, id: 'u1', name: 'Ada' } });
+
+  it('runs a tick that is queued with both, never with a mixture', async () => {
+    await deploy(engine, [of('work')], { workflows });
+    await engine.manage();
+    await deploy(engine, [of('other')], { workflows });
+    expect(await admitted()).toEqual([{ workflow: 'other', for: 'other' }]);
+  });
+
+  it('takes a tick along to its pool', async () => {
+    await deploy(engine, [of('work')], { workflows });
+    await engine.manage();
+    await deploy(engine, [of('other', { pool: 'heavy' })], { workflows });
+    expect(await engine.rows(sql`select workflow_name, pool from waybill.work_queue`)).toEqual([{ workflow_name: 'other', pool: 'heavy' }]);
+  });
+
+  it('runs what is queued for a success with both', async () => {
+    const parent = { externalId: 'parent', schedule: { type: 'none' as const } };
+    const schedule = { type: 'dependent' as const, dependsOn: ['parent'], mode: 'all' as const };
+    await deploy(engine, [parent, of('work', { schedule })], { workflows });
+    await trigger(person(), { externalId: 'parent' });
+    await engine.dispatch();
+    await engine.deliver();
+    await engine.manage();
+    await deploy(engine, [parent, of('other', { schedule })], { workflows });
+    expect((await admitted()).at(-1)).toMatchObject({ workflow: 'other', for: 'other' });
+  });
+
+  it('leaves a trigger the workflow and the input that it was asked with', async () => {
+    await deploy(engine, [of('work', { schedule: { type: 'none' } })], { workflows });
+    await trigger(person(), { externalId: 'a' });
+    await deploy(engine, [of('other', { schedule: { type: 'none' } })], { workflows });
+    expect(await admitted()).toMatchObject([{ workflow: 'work', for: 'work' }]);
+  });
+
+  it('leaves a tick that was triggered with its input alone', async () => {
+    await deploy(engine, [of('work')], { workflows });
+    await engine.manage();
+    await trigger(person(), { externalId: 'a', input: { for: 'work' } });
+    await deploy(engine, [of('other')], { workflows });
+    expect(await admitted()).toMatchObject([{ workflow: 'work', for: 'work' }]);
   });
 });
 

@@ -92,6 +92,17 @@ describe('a plan', () => {
       'circular_dependency',
     ],
     [
+      'a circle into which something leads that comes first by name',
+      [
+        { externalId: 'parent', group: 'etl', schedule: following('y') },
+        { externalId: 'a', group: 'etl' },
+        { externalId: 'y', group: 'etl', schedule: { type: 'dependent', dependsOn: ['a', 'x'], mode: 'all' } },
+        { externalId: 'x', group: 'etl', schedule: following('parent') },
+      ],
+      {},
+      'circular_dependency',
+    ],
+    [
       'a circle of groups through another owner’s manifest',
       [
         { externalId: 'parent', group: 'etl' },

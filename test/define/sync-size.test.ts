@@ -48,7 +48,7 @@ it('5,000 manifests take as many statements as three', { timeout: 120_000 }, asy
   const few = await counts(3);
   await clear(engine);
   expect(await counts(MANY)).toEqual(few);
-  expect(Math.max(...few)).toBeLessThan(20);
+  expect(Math.max(...few)).toBeLessThanOrEqual(20);
   expect(await engine.rows(sql`select from waybill.manifest where deleted_at is null`)).toHaveLength(1);
 });
 

@@ -108,7 +108,11 @@ describe('pools', () => {
     const live = await liveExecutions(engine);
     expect(live.filter(({ pool }) => pool === 'batch')).toHaveLength(12);
     expect(live.filter(({ pool }) => pool === 'default')).toHaveLength(10);
-    expect(await claimQueuedWork(engine.database, { pools: both, limit: 100 })).toEqual({ admitted: [], mayHaveMore: false });
+    expect(await claimQueuedWork(engine.database, { pools: both, limit: 100 })).toEqual({
+      admitted: [],
+      mayHaveMore: false,
+      hasPassedOver: false,
+    });
   });
 
   it('does not admit an entry whose pool does not exist, nor let it stand in the way', async () => {
@@ -238,7 +242,7 @@ describe('entries that continue an execution', () => {
     expect(admitted).toMatchObject([{ id: executionId, pool: 'default' }]);
     expect(
       await engine.rows(sql`select state, sent_at, ring_count, available_at from waybill.execution where id = ${executionId}`),
-    ).toEqual([{ state: 'pending', sent_at: null, ring_count: 0, available_at: engine.clock.now() }]);
+    ).toEqual([{ state: 'pending', sent_at: engine.clock.now(), ring_count: 1, available_at: engine.clock.now() }]);
     expect(await engine.rows(sql`select status, dispatched_at from waybill.work_queue where id = ${entryId}`)).toEqual([
       { status: 'dispatched', dispatched_at: engine.clock.now() },
     ]);
@@ -247,9 +251,12 @@ describe('entries that continue an execution', () => {
   it('a plan’s waiting steps become pending within their group’s capacity, which is counted in the group of their entries', async () => {
     const groupId = await createGroup(engine, 'exports', { maxActiveJobs: 2 });
     const steps = await engine.rows<{ id: ExecutionId }>(sql`
-      with plan as (
-        insert into waybill.execution (root_id, run_id, group_id, state, current_group_index, group_count, origin, initiator_type)
-        overriding system value values (1000000, 1000000, ${groupId}, 'in_progress', 0, 1, 'manual', 'user') returning id
+      with entry as (
+        insert into waybill.work_queue (group_id, status, dispatched_at, origin, initiator_type)
+        values (${groupId}, 'dispatched', waybill.now(), 'manual', 'user') returning id
+      ), plan as (
+        insert into waybill.execution (root_id, run_id, work_queue_id, group_id, state, current_group_index, group_count, origin, initiator_type)
+        overriding system value select 1000000, 1000000, id, ${groupId}, 'in_progress', 0, 1, 'manual', 'user' from entry returning id
       )
       insert into waybill.execution (parent_id, root_id, run_id, workflow_name, group_id, state, origin, initiator_type, group_index, position, step_name)
       select null, id, id, 'work', ${groupId}, 'waiting', 'plan', 'execution', 0, n, 'step ' || n from plan, generate_series(1, 3) n returning id`);

@@ -47,48 +47,62 @@ function expectClaim(
   return expected;
 }
 
-it.each([1, 2, 3])('admits by effective priority, then age, whatever fits into group, pool and claim (world %i)', async (seed) => {
-  const random = sequence(seed);
-  const groups: { id: number; priority: number; cap: number }[] = [];
-  for (let index = 0; index < 12; index++) {
-    const cap = [Number.POSITIVE_INFINITY, 1, 3, 8][index % 4]!;
-    const priority = random(32);
-    const maxActiveJobs = Number.isFinite(cap) ? cap : null;
-    groups.push({ id: await createGroup(engine, `group-${index}`, { maxActiveJobs, priority }), priority, cap });
-  }
-  const limits: Record<string, number> = { default: 10, heavy: 4, light: 40 };
-  const pools = Object.fromEntries(Object.entries(limits).map(([name, limit]) => [name, poolOf(limit)]));
-  const entries = Array.from({ length: 400 }, (): EntryToQueue => {
-    // Some tie on rank to the microsecond, some lie a microsecond apart, some are not available yet.
-    const ageMicroseconds = (random(45) - 5) * MINUTE + [0, 0, 1, 7][random(4)]!;
-    return { groupId: groups[random(12)]!.id, priority: random(64), pool: ['default', 'heavy', 'light'][random(3)]!, ageMicroseconds };
-  });
-  const ids = await queueEntries(engine, entries);
-  let queued = entries.map((entry, index): QueuedEntry => ({ ...entry, id: ids[index]! }));
+/** A few groups with priorities of their own, or so many that they are not asked one by one and few of them have any. */
+const worlds = [
+  ...[1, 2, 3].map((seed) => ({ seed, groupCount: 12, entryCount: 400, isPreferred: () => true })),
+  ...[4, 5].map((seed) => ({ seed, groupCount: 500, entryCount: 900, isPreferred: (index: number) => index % 40 === 0 })),
+];
 
-  let admittedCount = 0;
-  for (let round = 0; ; round++) {
-    const live = await liveExecutions(engine);
-    const limit = 1 + random(30);
-    const expected = expectClaim(
-      queued,
-      groups.map(({ id, priority, cap }) => ({ id, priority, free: cap - live.filter(({ groupId }) => groupId === id).length })),
-      Object.fromEntries(Object.entries(limits).map(([name, most]) => [name, most - live.filter(({ pool }) => pool === name).length])),
-      limit,
-    );
-    const { admitted } = await claimQueuedWork(engine.database, { pools, limit });
-    expect(await entriesOf(engine, admitted), `claim ${round} of ${limit}`).toEqual(expected);
-    queued = queued.filter(({ id }) => !expected.includes(id));
-    admittedCount += expected.length;
-    if (!expected.length && !live.length) break;
-    const now = await liveExecutions(engine);
-    await completeExecutions(
-      engine,
-      now.filter(() => random(3) > 0).map(({ id }) => id),
-    );
-  }
-  expect(admittedCount).toBe(entries.filter(({ ageMicroseconds }) => ageMicroseconds! >= 0).length);
-});
+it.each(worlds)(
+  'admits by effective priority, then age, whatever fits into group, pool and claim ($groupCount groups, world $seed)',
+  async (world) => {
+    const random = sequence(world.seed);
+    const groups: { id: number; priority: number; cap: number }[] = [];
+    for (let index = 0; index < world.groupCount; index++) {
+      const cap = [Number.POSITIVE_INFINITY, 1, 3, 8][index % 4]!;
+      const priority = world.isPreferred(index) ? random(32) : 0;
+      const maxActiveJobs = Number.isFinite(cap) ? cap : null;
+      groups.push({ id: await createGroup(engine, `group-${index}`, { maxActiveJobs, priority }), priority, cap });
+    }
+    const limits: Record<string, number> = { default: 10, heavy: 4, light: 40 };
+    const pools = Object.fromEntries(Object.entries(limits).map(([name, limit]) => [name, poolOf(limit)]));
+    const entries = Array.from({ length: world.entryCount }, (): EntryToQueue => {
+      // Some tie on rank to the microsecond, some lie a microsecond apart, some are not available yet.
+      const ageMicroseconds = (random(45) - 5) * MINUTE + [0, 0, 1, 7][random(4)]!;
+      return {
+        groupId: groups[random(groups.length)]!.id,
+        priority: random(64),
+        pool: ['default', 'heavy', 'light'][random(3)]!,
+        ageMicroseconds,
+      };
+    });
+    const ids = await queueEntries(engine, entries);
+    let queued = entries.map((entry, index): QueuedEntry => ({ ...entry, id: ids[index]! }));
+
+    let admittedCount = 0;
+    for (let round = 0; ; round++) {
+      const live = await liveExecutions(engine);
+      const limit = 1 + random(30);
+      const expected = expectClaim(
+        queued,
+        groups.map(({ id, priority, cap }) => ({ id, priority, free: cap - live.filter(({ groupId }) => groupId === id).length })),
+        Object.fromEntries(Object.entries(limits).map(([name, most]) => [name, most - live.filter(({ pool }) => pool === name).length])),
+        limit,
+      );
+      const { admitted } = await claimQueuedWork(engine.database, { pools, limit });
+      expect(await entriesOf(engine, admitted), `claim ${round} of ${limit}`).toEqual(expected);
+      queued = queued.filter(({ id }) => !expected.includes(id));
+      admittedCount += expected.length;
+      if (!expected.length && !live.length) break;
+      const now = await liveExecutions(engine);
+      await completeExecutions(
+        engine,
+        now.filter(() => random(3) > 0).map(({ id }) => id),
+      );
+    }
+    expect(admittedCount).toBe(entries.filter(({ ageMicroseconds }) => ageMicroseconds! >= 0).length);
+  },
+);
 
 it('admits a long-waiting entry of low priority before a new one of higher priority: a minute is worth a point', async () => {
   const groupId = await createGroup(engine, 'etl', { maxActiveJobs: 1 });
@@ -116,14 +130,19 @@ it('shares the slots of the whole between groups that queued at the same time', 
   expect(groupIds.map((id) => counts[id]?.length)).toEqual([2, 2, 2]);
 });
 
-it('a pool with few slots does not hide the work of another, even if more groups have work than one claim may take', async () => {
-  const limit = 10;
-  const groupIds: number[] = [];
-  for (let index = 0; index < 2 * limit; index++) groupIds.push(await createGroup(engine, `group-${index}`));
-  await queueEntries(
-    engine,
-    groupIds.map((groupId, index) => ({ groupId, pool: index < limit ? 'scarce' : 'plenty', ageMicroseconds: index < limit ? MINUTE : 0 })),
-  );
-  const { admitted } = await claimQueuedWork(engine.database, { pools: { scarce: poolOf(2), plenty: poolOf(100) }, limit });
-  expect(admitted.map(({ pool }) => pool)).toEqual(['scarce', 'scarce', ...Array(limit - 2).fill('plenty')]);
-});
+it.each([20, 800])(
+  'a pool with few slots does not hide the work of another, even if %i groups have work and one claim may take ten',
+  async (count) => {
+    const limit = 10;
+    const groupIds: number[] = [];
+    for (let index = 0; index < count; index++) groupIds.push(await createGroup(engine, `group-${index}`));
+    await queueEntries(
+      engine,
+      groupIds.map((groupId, index) =>
+        index < count / 2 ? { groupId, pool: 'scarce', ageMicroseconds: MINUTE } : { groupId, pool: 'plenty' },
+      ),
+    );
+    const { admitted } = await claimQueuedWork(engine.database, { pools: { scarce: poolOf(2), plenty: poolOf(100) }, limit });
+    expect(admitted.map(({ pool }) => pool)).toEqual(['scarce', 'scarce', ...Array(limit - 2).fill('plenty')]);
+  },
+);

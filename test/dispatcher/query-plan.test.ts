@@ -121,6 +121,34 @@ it('reads of each of two hundred groups no more than may be taken, although read
   }
 });
 
+describe('with a group for each of 20,000 entries a claim reads what it admits', { timeout: 60_000 }, () => {
+  const expectFrontOnly = async () => {
+    for (const limit of [2, 50]) {
+      const { admitted, scans } = await explainClaim(engine, { pools, limit });
+      expect(admitted).toHaveLength(limit);
+      const ofQueue = scans.filter(({ relation }) => relation === 'work_queue');
+      expect(ofQueue.filter(({ type }) => /seq|bitmap/i.test(type))).toEqual([]);
+      // Some three hundred to learn that there are many groups, then four for each that may be admitted, of which each is looked at a few times.
+      expect(ofQueue.reduce((sum, { rowCount }) => sum + rowCount, 0)).toBeLessThan(400 + 40 * limit);
+    }
+  };
+
+  beforeAll(async () => {
+    await makeHistory();
+    await engine.database.query(sql`insert into waybill.manifest_group (name) select 'group-' || n from generate_series(1, 20000) n`);
+    await engine.database.query(sql`
+      insert into waybill.work_queue (workflow_name, group_id, origin, initiator_type)
+      select 'work', id, 'manual', 'user' from waybill.manifest_group where name like 'group-%'`);
+  });
+
+  it('with the statistics of a time when nothing was queued and nothing ran', () => expectFrontOnly());
+
+  it('with the statistics of now', async () => {
+    await analyze(engine);
+    await expectFrontOnly();
+  });
+});
+
 it('a blocked entry costs a probe of the index of what is unfinished, and no walk over the past of its manifest', async () => {
   await makeHistory();
   const groupId = await createGroup(engine, 'etl');

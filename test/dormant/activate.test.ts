@@ -216,23 +216,29 @@ describe('nothing is queued, and every offender is named,', () => {
   });
 
   it('all of them together', async () => {
+    const capability = await world.begin();
     const asking = world.activate(
-      await world.begin(),
+      capability,
       ['foreign', 'plain', 'child', 'gone'].map((externalId) => ({ externalId })),
     );
     await expect(asking).rejects.toThrow(
       "'parent' cannot activate these, so nothing was queued: 'foreign' depends on 'stranger', not on 'parent'; " +
         "'plain' is not dormant, its schedule is 'dependent': declare it with dormant: true, or trigger it; 'gone' does not exist",
     );
+    await world.expectNothing(capability);
   });
 
   it('when it was deleted', async () => {
     await world.sync([parent]);
-    await expect(world.activate(await world.begin(), one)).rejects.toThrow("'child' does not exist");
+    const capability = await world.begin();
+    await expect(world.activate(capability, one)).rejects.toThrow("'child' does not exist");
+    await world.expectNothing(capability);
   });
 
   it('when its edge to this parent was removed', async () => {
     await world.sync([parent, { externalId: 'stranger', schedule: none }, { ...child, schedule: dormantBelow('stranger') }]);
-    await expect(world.activate(await world.begin(), one)).rejects.toThrow("'child' depends on 'stranger', not on 'parent'");
+    const capability = await world.begin();
+    await expect(world.activate(capability, one)).rejects.toThrow("'child' depends on 'stranger', not on 'parent'");
+    await world.expectNothing(capability);
   });
 });

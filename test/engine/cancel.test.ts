@@ -4,8 +4,10 @@ import { sql } from '../../shared/db/sql.ts';
 import { claimExecutions } from '../../shared/executor/claim-executions.ts';
 import { cancelEntry } from '../../shared/operations/cancel-entry.ts';
 import { cancelExecution } from '../../shared/operations/cancel-execution.ts';
+import { runWorkflow } from '../../shared/operations/run-workflow.ts';
 import { trigger } from '../../shared/operations/trigger.ts';
 import { endRuns } from '../../shared/transitions/end-runs.ts';
+import { beforeStatement } from './interleave.ts';
 import { everyMinute, fail, following, none, useWorld } from './use-world.ts';
 
 const world = useWorld();
@@ -51,6 +53,25 @@ describe('a queued entry', () => {
     const [entry] = await world.entries(job);
     await world.dispatch();
     await expect(cancelEntry(world.context, String(entry!.id))).rejects.toMatchObject({ code: 'not_queued' });
+  });
+});
+
+describe.each([
+  ['of a manifest', async () => (await trigger(world.context, { externalId: job })).queueEntryId],
+  ['of nobody’s', async () => (await runWorkflow(world.context, { workflow: 'work' })).queueEntryId],
+])('a queued entry %s', (_, queue) => {
+  it('that was admitted and put to sleep while its cancellation was under way is refused, and still wakes its run', async () => {
+    await world.sync([{ externalId: job, schedule: none }]);
+    const entryId = await queue();
+    world.behaviour = (ctx) => ctx.sleep('rest', 3_600);
+    const database = beforeStatement(world.database, 1, async () => {
+      await world.dispatch();
+      await world.deliver();
+    });
+    await expect(cancelEntry({ ...world.context, database }, entryId)).rejects.toMatchObject({ code: 'belongs_to_execution' });
+    world.clock.advance(3_600);
+    await world.drain();
+    expect(await world.rows(sql`select state from waybill.execution`)).toEqual([{ state: 'completed' }]);
   });
 });
 

@@ -73,6 +73,22 @@ describe('retried', () => {
     ]);
   });
 
+  it('goes by the timeout, the backoff and the attempts that its manifest has by then', async () => {
+    const backoff = { initialSeconds: 7, factor: 3, maxSeconds: 70, jitter: 0 };
+    await world.sync([{ externalId: job, schedule: none, maxAttempts: 2, timeoutSeconds: 600, backoff }]);
+    await retryDeadLetter(world.context, await letter());
+    await world.dispatch();
+    expect((await world.runs(job)).at(-1)).toMatchObject({
+      attempt: 2,
+      max_attempts: 2,
+      timeout_seconds: 600,
+      backoff_initial_seconds: 7,
+      backoff_factor: 3,
+      backoff_max_seconds: 70,
+      backoff_jitter: 0,
+    });
+  });
+
   it('is refused when the manifest is no longer declared, and the dead letter can still be acknowledged', async () => {
     await world.sync([{ externalId: 'other', schedule: none }]);
     const id = await letter();

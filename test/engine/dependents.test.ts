@@ -168,7 +168,20 @@ describe('an edge', () => {
     await world.database.query(sql`update waybill.manifest set deleted_at = waybill.now() where external_id = 'a'`);
     await succeed('b');
     expect(await runCount('every')).toBe(0);
+    expect(await world.manifest('every')).toMatchObject({ last_skip_reason: 'parent_deleted', next_due_at: null });
     expect(await runCount('some')).toBe(1);
+  });
+
+  it.each([
+    ['all', 'a parent that is gone', ['a'], 'parent_deleted'],
+    ['all', 'only parents that are gone', ['a', 'b'], 'orphaned'],
+    ['any', 'a parent that has to succeed yet', ['a'], 'not_ready'],
+    ['any', 'only parents that are gone', ['a', 'b'], 'orphaned'],
+  ] as const)('of a child that follows %s and has %s gives the reason', async (mode, _, gone, reason) => {
+    await world.sync([...manual('a', 'b'), { externalId: child, schedule: following(['a', 'b'], mode) }]);
+    await world.database.query(sql`update waybill.manifest set deleted_at = waybill.now() where external_id = any(${[...gone]}::text[])`);
+    await world.manage();
+    expect(await world.manifest(child)).toMatchObject({ last_skip_reason: reason });
   });
 
   it('that is new counts from the beginning for a child that never succeeded', async () => {

@@ -152,6 +152,12 @@ describe('a look', () => {
 
 describe('jitter', () => {
   const jittered = { externalId: job, schedule: cronAt('0 * * * *'), jitterSeconds: 300 };
+  const dueAt = async (externalId: string, time: string) => {
+    const rows = await world.rows<{ due: Date }>(
+      sql`select ${at(time)}::timestamptz + waybill.jitter(id, ${at(time)}::timestamptz, jitter_seconds) as due from waybill.manifest where external_id = ${externalId}`,
+    );
+    return rows[0]!.due;
+  };
 
   it('never makes a manifest early, and runs it within its bound', async () => {
     await world.sync(Array.from({ length: 40 }, (_, index) => ({ ...jittered, externalId: `job-${index}` })));
@@ -173,14 +179,54 @@ describe('jitter', () => {
 
   it('a missed occurrence whose jitter is not over yet waits for it', async () => {
     await world.sync([{ ...jittered, misfire: { policy: 'fire_all', limit: 10 } }]);
+    const due = await dueAt(job, '04:00:00');
+    expect(due.getTime()).toBeGreaterThan(at('04:00:00').getTime());
     world.clock.set(at('04:00:00'));
-    await world.manage();
-    const entries = await world.rows<{ occurrence_at: Date; available_at: Date; due: Date }>(sql`
-      select w.occurrence_at, w.available_at, w.occurrence_at + waybill.jitter(m.id, w.occurrence_at, m.jitter_seconds) as due
-        from waybill.work_queue w join waybill.manifest m on m.id = w.manifest_id order by w.id`);
-    expect(entries.map(({ occurrence_at }) => occurrence_at)).toEqual(['01', '02', '03', '04'].map((hour) => at(`${hour}:00:00`)));
-    for (const { available_at, due } of entries) expect(available_at.getTime()).toBeGreaterThanOrEqual(due.getTime());
-    expect(entries.at(-1)!.available_at.getTime()).toBeGreaterThan(at('04:00:00').getTime());
+    await world.drain();
+    expect((await world.runs(job)).map(({ occurrence_at }) => occurrence_at)).toEqual(
+      ['01', '02', '03'].map((hour) => at(`${hour}:00:00`)),
+    );
+    expect(await world.manifest(job)).toMatchObject({ next_occurrence_at: at('04:00:00'), next_due_at: due });
+    world.clock.set(due);
+    await world.drain();
+    expect((await world.runs(job)).at(-1)).toMatchObject({ occurrence_at: at('04:00:00') });
+  });
+
+  it.each(['fire_once', 'skip', 'fire_all'] as const)('what waits for its jitter is not gone with what is late: %s', async (policy) => {
+    const ids = Array.from({ length: 20 }, (_, index) => `job-${index}`);
+    const misfire = { policy, limit: policy === 'fire_all' ? 5 : undefined };
+    await world.sync(ids.map((externalId) => ({ externalId, schedule: cronAt('0 * * * *'), jitterSeconds: 1_800, misfire })));
+    world.clock.set(at('02:05:00'));
+    await world.drain();
+    const waiting = await world.rows<{ external_id: string; next_due_at: Date }>(
+      sql`select external_id, next_due_at from waybill.manifest where next_occurrence_at = ${at('02:00:00')}::timestamptz order by next_due_at`,
+    );
+    expect(waiting.length).toBeGreaterThan(5);
+    for (const { external_id, next_due_at } of waiting) {
+      world.clock.set(next_due_at);
+      await world.drain();
+      expect((await world.runs(external_id)).at(-1)).toMatchObject({ occurrence_at: at('02:00:00'), state: 'completed' });
+    }
+    const lost = await world.rows(sql`select external_id from waybill.manifest m
+      where waybill.jitter(m.id, ${at('02:00:00')}::timestamptz, 1800) > interval '5 minutes' and external_id <> all(${waiting.map((row) => row.external_id)}::text[])`);
+    expect(lost).toEqual([]);
+  });
+
+  it('longer than the interval: each occurrence runs, or is skipped with the reason', async () => {
+    await world.sync([{ ...jittered, schedule: everyMinute, jitterSeconds: 120 }]);
+    for (;;) {
+      const { next_due_at } = await world.manifest(job);
+      if (next_due_at! >= at('00:30:00')) break;
+      world.clock.set(next_due_at!);
+      await world.drain();
+    }
+    const { next_occurrence_at, skip_count } = await world.manifest(job);
+    const passed = (next_occurrence_at!.getTime() - at('00:00:00').getTime()) / 60_000;
+    const runs = await world.runs(job);
+    expect(passed).toBeGreaterThanOrEqual(28);
+    expect(runs.length + skip_count).toBe(passed);
+    // Two occurrences whose jitter ends in the wrong order meet, which happens to one in eight.
+    expect(runs.length).toBeGreaterThanOrEqual(20);
   });
 });
 

@@ -3,12 +3,13 @@ import { describe, expect, it } from 'vitest';
 import { sql } from '../../shared/db/sql.ts';
 import { NonRetryableError } from '../../shared/errors.ts';
 import { claimExecutions } from '../../shared/executor/claim-executions.ts';
+import type { ExecutionId } from '../../shared/model/ids.ts';
 import { cancelEntry } from '../../shared/operations/cancel-entry.ts';
 import { acknowledgeDeadLetter, retryDeadLetter } from '../../shared/operations/resolve-dead-letter.ts';
 import { runWorkflow } from '../../shared/operations/run-workflow.ts';
 import { trigger } from '../../shared/operations/trigger.ts';
 import { workflowNamed } from '../support/engine.ts';
-import { cronAt, fail, none, useWorld } from './use-world.ts';
+import { cronAt, everyMinute, fail, none, useWorld } from './use-world.ts';
 
 const world = useWorld();
 const { at } = world;
@@ -180,6 +181,25 @@ describe('attempts that are lowered below what has failed already', () => {
     await world.drain();
     expect(await world.manifest(job)).toMatchObject({ failed_count: 0, success_count: 1 });
     expect(await world.rows(sql`select from waybill.dead_letter`)).toEqual([]);
+  });
+});
+
+describe('many manifests whose attempts are lowered while one is under way', () => {
+  it('do not keep the one waiting that has nothing under way', async () => {
+    const busy = Array.from({ length: 100 }, (_, index) => ({ externalId: `busy-${index}`, schedule: everyMinute }));
+    await world.sync(busy);
+    await world.manage();
+    await world.dispatch();
+    await world.sync([...busy, { externalId: job, schedule: none, backoff: steady }]);
+    await trigger(world.context, { externalId: job });
+    await world.dispatch();
+    world.behaviour = fail;
+    const id = (await world.runs(job))[0]!.id as ExecutionId;
+    await world.execute([id]);
+    await world.database.query(sql`update waybill.manifest set max_attempts = 1, failed_count = 1`);
+    await world.manage();
+    expect(await world.awaiting(job)).toMatchObject({ failed_count: 1 });
+    expect(await world.rows(sql`select from waybill.dead_letter`)).toHaveLength(1);
   });
 });
 

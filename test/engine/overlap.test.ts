@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { beforeEach, describe, expect, it } from 'vitest';
+import { sql } from '../../shared/db/sql.ts';
 import { claimExecutions } from '../../shared/executor/claim-executions.ts';
 import { trigger } from '../../shared/operations/trigger.ts';
 import { everyMinute, fail, START, useWorld } from './use-world.ts';
@@ -42,6 +43,14 @@ describe('a tick is skipped when its manifest', () => {
     await tick();
     expect(await world.manifest(job)).toMatchObject(overlapped);
     expect(await world.entries(job)).toHaveLength(2);
+  });
+
+  it('has the entry of an earlier tick that waits for its jitter, which keeps its occurrence and its instant', async () => {
+    await world.manage();
+    await world.database.query(sql`update waybill.work_queue set available_at = ${at('00:10:00')}`);
+    await tick();
+    expect(await world.manifest(job)).toMatchObject(overlapped);
+    expect(await world.entries(job)).toMatchObject([{ occurrence_at: new Date(START), available_at: at('00:10:00') }]);
   });
 
   it('has an entry queued for now', async () => {

@@ -1,4 +1,5 @@
 import { beforeEach, expect, it } from 'vitest';
+import { sql } from '../../shared/db/sql.ts';
 import { clear, useEngine } from '../support/engine.ts';
 
 const engine = useEngine();
@@ -10,8 +11,9 @@ it('a cycle that its own planned wake has woken plans the next one, however long
   const record = doorbell.pokeManager;
   // The queue counts the delay from the send, while its confirmation is written when the send has returned.
   doorbell.pokeManager = async (poke) => {
-    await record(poke);
+    const isSent = await record(poke);
     clock.advance(0.5);
+    return isSent;
   };
   await engine.sync([
     { externalId: 'often', schedule: { type: 'interval', intervalSeconds: 10, anchor: 'occurrence' } },
@@ -23,4 +25,19 @@ it('a cycle that its own planned wake has woken plans the next one, however long
   clock.set(new Date(sentAt.getTime() + 10_000));
   await engine.manage();
   expect(doorbell.managerPokes).toMatchObject([{ delaySeconds: 10 }, { delaySeconds: 5 }]);
+});
+
+it('a wake that the queue did not accept is not taken for armed: the next cycle arms another', async () => {
+  const { doorbell } = engine;
+  const record = doorbell.pokeManager;
+  doorbell.managerPokes.length = 0;
+  doorbell.pokeManager = async () => false;
+  await engine.sync([{ externalId: 'often', schedule: { type: 'interval', intervalSeconds: 10, anchor: 'occurrence' } }]);
+  await engine.manage();
+  expect(await engine.rows(sql`select wake_generation, armed_generation from waybill.scheduler_state`)).toEqual([
+    { wake_generation: 1, armed_generation: 0 },
+  ]);
+  doorbell.pokeManager = record;
+  await engine.manage();
+  expect(doorbell.managerPokes).toMatchObject([{ delaySeconds: 10, generation: 2 }]);
 });

@@ -4,7 +4,7 @@ import { sql } from '../../shared/db/sql.ts';
 import { workflow } from '../../shared/define/workflow.ts';
 import type { AnyWorkflow } from '../../shared/model/workflow.ts';
 import { trigger } from '../../shared/operations/trigger.ts';
-import { none, useWorld } from '../engine/use-world.ts';
+import { everyMinute, none, useWorld } from '../engine/use-world.ts';
 
 const world = useWorld();
 const declare = () => world.sync([{ externalId: 'job', schedule: none, maxAttempts: 2, backoff: { initialSeconds: 1, jitter: 0 } }]);
@@ -48,6 +48,31 @@ describe('an input that the schema refuses', () => {
     world.behaviour = () => Promise.reject(new Error('not yet'));
     await world.deliver();
     await deploy();
+    await world.dispatch();
+    await world.deliver([today]);
+    expect(await failedWith()).toBe('input_outdated');
+  });
+});
+
+describe('an input of a schedule that the schema refuses', () => {
+  const schedule = (given: object) => world.sync([{ externalId: 'job', schedule: everyMinute, input: given }]);
+
+  it('is invalid if its manifest was defined with it together with the workflow, however long the tick had waited by then', async () => {
+    await schedule({ tables: ['orders'] });
+    await world.manage();
+    world.clock.advance(60);
+    await schedule({ table: 'orders' });
+    await world.rows(sql`update waybill.workflow set updated_at = waybill.now() where name = 'work'`);
+    world.clock.advance(60);
+    await world.dispatch();
+    await world.deliver([today]);
+    expect(await failedWith()).toBe('invalid_input');
+  });
+
+  it('is outdated if the workflow was deployed since its manifest was defined, however late the tick', async () => {
+    await schedule({ table: 'orders' });
+    await deploy();
+    await world.manage();
     await world.dispatch();
     await world.deliver([today]);
     expect(await failedWith()).toBe('input_outdated');

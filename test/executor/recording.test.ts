@@ -78,6 +78,10 @@ describe('a commit whose acknowledgement is lost', () => {
     });
     const { ended } = await executor.run([id], [work], options());
     expect(ended).toMatchObject([{ state: 'failed', next: 'dead_letter' }]);
+    expect(proxy.swallowedCount).toBe(1);
+    expect(await executor.database.query(sql`select reason from waybill.dead_letter where run_id = ${id}`)).toEqual([
+      { reason: 'exhausted' },
+    ]);
   });
 });
 
@@ -98,6 +102,37 @@ it('outcomes go over a fresh connection when those of the pool are gone for good
     databaseOptions: { url: executor.url },
   });
   expect(ended).toMatchObject([{ executionId: id, state: 'completed' }]);
+});
+
+it('outcomes go over a fresh connection when that of the pool has fallen silent', async () => {
+  const id = await executor.plant();
+  const { ended } = await executor.run([id], [workflowNamed('work', () => proxy.silence())], {
+    ...options(),
+    databaseOptions: { url: executor.url },
+    timings: { pooledAttemptMs: 100 },
+  });
+  expect(ended).toMatchObject([{ executionId: id, state: 'completed' }]);
+  expect(executor.lines).toContainEqual(
+    expect.objectContaining({ error: expect.objectContaining({ message: 'the database did not answer within 100 ms' }) }),
+  );
+  proxy.cut();
+});
+
+it('an outcome that somebody’s lock held up on the pooled connection is recorded once', async () => {
+  const manifestId = await executor.plantManifest(randomUUID());
+  const id = await executor.plant({ manifest_id: manifestId });
+  const { ended } = await executor.database
+    .transaction(async (db) => {
+      await db.query(sql`select from waybill.manifest where id = ${manifestId} for no key update`);
+      const running = executor.run([id], [workflowNamed('work')], { timings: { pooledAttemptMs: 20 } });
+      const isGivenUp = () => executor.lines.some(({ message }) => String(message).startsWith('the connection was lost'));
+      await expect.poll(isGivenUp).toBe(true);
+      return { running };
+    })
+    .then(({ running }) => running);
+  expect(ended).toMatchObject([{ executionId: id, state: 'completed' }]);
+  expect(await manifestOf(manifestId)).toMatchObject({ success_count: 1 });
+  expect(refusals()).toEqual([]);
 });
 
 it('a database that stays away leaves the run to its lease, and the invocation still answers', async () => {
@@ -131,6 +166,7 @@ it('an outcome that Postgres refuses becomes a failure and does not take the oth
   const recorded = await recordOutcomes(outcomes, {
     database: executor.database,
     databaseOptions: { url: executor.url },
+    pooledAttemptMs: 10_000,
     retryMs: [],
     log,
   });

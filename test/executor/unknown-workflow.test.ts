@@ -37,6 +37,22 @@ it('a workflow that stays unknown is rung for ten minutes from the first time, b
   expect(await engine.rows(sql`select reason from waybill.dead_letter`)).toEqual([{ reason: 'unknown_workflow' }]);
 });
 
+it('a second rollout, long after a deployment knew the workflow again, is waited for as long as the first', async () => {
+  const rest = [workflowNamed('work', (ctx) => ctx.sleep('days', { days: 3 }))];
+  await engine.deliver(others);
+  engine.clock.advance(31);
+  await engine.manage();
+  await engine.deliver(rest);
+  expect(await execution()).toMatchObject({ state: 'waiting', unknown_since_at: null });
+  engine.clock.advance(3 * 86_400);
+  await engine.dispatch();
+  expect(await engine.deliver(others)).toEqual([]);
+  expect(await execution()).toMatchObject({ state: 'pending', unknown_since_at: engine.clock.now() });
+  engine.clock.advance(31);
+  await engine.manage();
+  expect(await engine.deliver(rest)).toMatchObject([{ state: 'completed', attempt: 1 }]);
+});
+
 it('a run of an unknown workflow whose cancellation was requested ends cancelled', async () => {
   await engine.deliver(others);
   await engine.database.query(sql`update waybill.execution set cancel_requested_at = waybill.now()`);

@@ -45,7 +45,7 @@ describe('a run that ended before the retention', () => {
       `insert into waybill.execution_log (execution_id, run_id, logged_at, level, message) values ($1, $2, now(), 'info', 'said')`,
       [child, first],
     );
-    expect(await run()).toEqual({ executionCount: 3, entryCount: 1, otherCount: 0 });
+    expect(await run()).toMatchObject({ executionCount: 3, entryCount: 1, otherCount: 0 });
     for (const table of ['execution', 'execution_step', 'execution_log', 'dead_letter', 'work_queue'])
       expect(await left(table), table).toEqual([]);
   });
@@ -65,7 +65,7 @@ describe('a run stays as a whole', () => {
     const second = await plant.execution({ ...failed, run_id: first, attempt: 2 });
     await plant.step({ execution_id: first, run_id: first, name: 'download' });
     await plant.deadLetter({ execution_id: second, run_id: first });
-    expect(await run()).toEqual({ executionCount: 0, entryCount: 0, otherCount: 0 });
+    expect(await run()).toMatchObject({ executionCount: 0, entryCount: 0, otherCount: 0 });
     expect(await left('execution')).toEqual([first, second]);
     expect(await left('execution_step')).toHaveLength(1);
     expect(await left('dead_letter')).toHaveLength(1);
@@ -99,14 +99,15 @@ describe('a run stays as a whole', () => {
     expect(await left('work_queue')).toHaveLength(1);
   });
 
-  it('while somebody holds a row of it', async () => {
-    const held = await plant.execution(old);
+  it.each([0, 1])('while somebody holds an attempt of it, whichever: %i', async (index) => {
+    const first = await plant.execution(failed);
+    const attempts = [first, await plant.execution({ ...old, run_id: first, attempt: 2 })];
     await plant.execution(old);
     await database.transaction(async (db) => {
-      await db.query({ text: 'select from waybill.execution where id = $1 for no key update', values: [held] });
+      await db.query({ text: 'select from waybill.execution where id = $1 for key share', values: [attempts[index]] });
       await run();
     });
-    expect(await left('execution')).toEqual([held]);
+    expect(await left('execution')).toEqual(attempts);
   });
 });
 
@@ -140,6 +141,23 @@ describe('pruning is bounded', () => {
     for (let child = 0; child < 24; child++) await plant.execution({ ...old, run_id: root, root_id: root, parent_id: root });
     await plant.execution(old);
     expect(await removals({ batchSize: 10 })).toEqual([1, 25, 1]);
+  });
+
+  it('to batches in which steps and lines of logs count too, a tenth of an execution each', async () => {
+    for (let index = 0; index < 5; index++) {
+      const id = await plant.execution(old);
+      await server.pool.query(
+        `insert into waybill.execution_step (execution_id, run_id, name, sequence, state, started_at, finished_at)
+         select $1, $1, n::text, n, 'completed', now(), now() from generate_series(1, 20) n`,
+        [id],
+      );
+      await server.pool.query(
+        `insert into waybill.execution_log (execution_id, run_id, logged_at, level, message) select $1, $1, now(), 'info', 'said' from generate_series(1, 15)`,
+        [id],
+      );
+    }
+    expect(await removals({ batchSize: 10 })).toEqual([2, 2, 1]);
+    expect([await left('execution_step'), await left('execution_log')]).toEqual([[], []]);
   });
 
   it('by time: it stops after the batch under way, and goes on when it is called again', async () => {

@@ -122,7 +122,7 @@ describe('the stack of an app with two pools', () => {
       'Dispatcher/Role': [
         ...always('Dispatcher'),
         ...answer('Dispatch/Queue'),
-        ...ring('Dispatch/Queue', 'Pool-default/Work/Queue', 'Pool-heavy/Work/Queue'),
+        ...ring('Wake/Queue', 'Dispatch/Queue', 'Pool-default/Work/Queue', 'Pool-heavy/Work/Queue'),
       ],
       'Pool-default/Executor/Role': [
         ...always('Pool-default/Executor'),
@@ -154,14 +154,14 @@ describe('the stack of an app with two pools', () => {
     const work = 'WAYBILL_WORK_QUEUE_URL';
     const expected: Record<string, string[]> = {
       'Manager/Function': [wake, dispatch, 'WAYBILL_POOLS'],
-      'Dispatcher/Function': [dispatch, 'WAYBILL_POOLS'],
+      'Dispatcher/Function': [wake, dispatch, 'WAYBILL_POOLS'],
       'Pool-default/Executor/Function': [wake, dispatch, work, 'WAYBILL_POOL'],
       'Pool-heavy/Executor/Function': [wake, dispatch, work, 'WAYBILL_POOL', 'BUCKET'],
       'Activator/Function': [dispatch],
       'Sync/Function': [wake],
       'Api/Function': [wake, dispatch, 'WAYBILL_POOL_SIZES'],
       'Migrate/Function': [],
-      'Housekeeping/Function': [],
+      'Housekeeping/Function': ['WAYBILL_RETENTION_DAYS'],
     };
     for (const [name, variables] of Object.entries(expected)) {
       expect(Object.keys(environmentOf(name)).sort(), name).toEqual([...inAll, ...variables].sort());
@@ -350,6 +350,20 @@ test('every mistake in the pools is reported together', () => {
       "- environment of pool 'odd' sets WAYBILL_POOL: names that begin with WAYBILL_ are reserved, choose another",
     ].join('\n'),
   );
+});
+
+test.each([0, 3_651, 1.5, Number.NaN])('a retention of %d days is refused', (retentionDays) => {
+  expect(() => createStack(createApp(`retention-${retentionDays}`), { retentionDays })).toThrow(
+    `retentionDays is ${retentionDays}: it must be a whole number from 1 to 3650`,
+  );
+});
+
+test('housekeeping knows the retention that was asked for', () => {
+  const app = createApp('retention');
+  createStack(app, { retentionDays: 14 });
+  const functions = findByType(app.synth().getStackByName('Test').template.Resources, 'AWS::Lambda::Function');
+  const housekeeping = functions.find(({ name }) => name === 'Housekeeping/Function');
+  expect(housekeeping?.properties.Environment.Variables).toMatchObject({ WAYBILL_RETENTION_DAYS: '14' });
 });
 
 test('an app that names a pool the stack does not have is refused with everyone who names it', () => {

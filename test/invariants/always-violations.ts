@@ -125,6 +125,19 @@ export const alwaysViolations: PlantedViolation[] = [
     plant: async (world) => `execution ${await world.execution({ work_queue_id: await world.entry() })}`,
   },
   {
+    what: 'a running execution that never had an entry',
+    invariant: 'an_unfinished_execution_has_its_entry_in_the_matching_status',
+    plant: async (world) => `execution ${await world.execution({ state: 'in_progress', started_at: ago(5), ...lease() })}`,
+  },
+  {
+    what: 'a step of a plan that runs without an entry',
+    invariant: 'an_unfinished_execution_has_its_entry_in_the_matching_status',
+    plant: async (world) => {
+      const step = (await plantPlan(world))(0, 0);
+      return `execution ${await world.execution({ ...step, state: 'in_progress', started_at: ago(5), ...lease() })}`;
+    },
+  },
+  {
     what: 'a sleeper that no entry will wake',
     invariant: 'an_unfinished_execution_has_its_entry_in_the_matching_status',
     plant: async (world) => `execution ${(await world.admitted({ state: 'waiting', started_at: ago(60) })).id}`,
@@ -255,6 +268,35 @@ export const alwaysViolations: PlantedViolation[] = [
     plant: async (world) => {
       const manifestId = await world.dependent([{ id: await world.manifest() }], { ...dormant, updated_at: ago(600) });
       return `execution ${(await world.admitted({ manifest_id: manifestId, origin: 'schedule' })).id}`;
+    },
+  },
+  {
+    what: 'a dormant dependent that a run of another manifest has activated',
+    invariant: 'a_dormant_dependent_runs_only_when_it_is_activated_or_asked_for',
+    plant: async (world) => {
+      const manifestId = await world.dependent([{ id: await world.manifest() }], { ...dormant, created_at: NOW, updated_at: NOW });
+      const stranger = await world.admitted({ manifest_id: await world.manifest(), state: 'in_progress', started_at: ago(20), ...lease() });
+      const activated = { origin: 'activation', initiator_type: 'execution', initiator_id: String(stranger.id) };
+      return `entry ${await world.entry({ manifest_id: manifestId, ...activated })}`;
+    },
+  },
+  {
+    what: 'a dormant dependent that runs by an activation of nobody',
+    invariant: 'a_dormant_dependent_runs_only_when_it_is_activated_or_asked_for',
+    plant: async (world) => {
+      const manifestId = await world.dependent([{ id: await world.manifest() }], { ...dormant, created_at: NOW, updated_at: NOW });
+      const activated = { origin: 'activation', initiator_type: 'user', initiator_id: 'ada' };
+      return `execution ${(await world.admitted({ manifest_id: manifestId, ...activated })).id}`;
+    },
+  },
+  {
+    what: 'groups that wait for each other, although none of their manifests waits for itself',
+    invariant: 'groups_have_no_cycle',
+    plant: async (world) => {
+      const [one, other] = [await world.group(), await world.group()];
+      await world.dependent([{ id: await world.manifest({ group_id: one }) }], { group_id: other });
+      await world.dependent([{ id: await world.manifest({ group_id: other }) }], { group_id: one });
+      return `group ${await nameOf(world, 'manifest_group', one)}`;
     },
   },
   {

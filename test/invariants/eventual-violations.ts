@@ -84,6 +84,18 @@ export const eventualViolations: PlantedViolation[] = [
     },
   },
   {
+    what: 'a plan that waits although it needs no room, in a full group of a full whole',
+    invariant: 'no_entry_waits_while_there_is_room_for_it',
+    plant: async (world) => {
+      const groupId = await world.group({ max_active_jobs: 1 });
+      await world.admitted({ group_id: groupId });
+      const live = `state in ('pending', 'in_progress') and work_queue_id is not null and group_count is null`;
+      await world.run(`update waybill.capacity set max_active_jobs = (select count(*) from waybill.execution where ${live})`);
+      const manifestId = await world.manifest({ kind: 'plan', group_id: groupId });
+      return `entry ${await world.entry({ workflow_name: null, manifest_id: manifestId, group_id: groupId, available_at: ago(610) })}`;
+    },
+  },
+  {
     what: 'a step of a plan that waits although there is room for it',
     invariant: 'no_entry_waits_while_there_is_room_for_it',
     plant: async (world) => {

@@ -99,7 +99,24 @@ async function plantDependents(world: World): Promise<void> {
   await world.deadLetter({ manifest_id: await world.dependent([parent]), execution_id: await world.execution(failed) });
 
   const dormant = { schedule_type: 'dormant_dependent', dependency_mode: 'all' };
-  await world.entry({ manifest_id: await world.dependent([parent], dormant), origin: 'activation', initiator_type: 'execution' });
+  const asking = await world.admitted({ manifest_id: parent.id, state: 'in_progress', started_at: ago(20), ...lease() });
+  const activated = { origin: 'activation', initiator_type: 'execution', initiator_id: String(asking.id) };
+  await world.entry({ manifest_id: await world.dependent([parent], dormant), ...activated });
+  await world.admitted({ manifest_id: await world.dependent([parent], dormant), ...activated });
+  // Its parent's run is gone by now, and this one has lost the parent that had activated it.
+  await world.entry({
+    manifest_id: await world.dependent([parent], dormant),
+    ...activated,
+    initiator_id: '999999',
+    created_at: ago(200_000),
+  });
+  const moved = await world.dependent([idle], dormant);
+  await world.entry({ manifest_id: moved, ...activated, created_at: ago(60) });
+  await world.run(
+    `insert into waybill.audit_event (initiator_type, action, target_type, target, before, occurred_at)
+     select 'deployment', 'manifest.change', 'manifest', external_id, '{"dependsOn": []}', $2 from waybill.manifest where id = $1`,
+    [moved, ago(50)],
+  );
   await world.admitted({ manifest_id: await world.dependent([parent], dormant), origin: 'manual' });
   await world.dependent([parent], dormant);
   const becameDormant = await world.dependent([parent], { ...dormant, updated_at: ago(60) });

@@ -37,6 +37,7 @@ async function keepHouseAndListen() {
     database,
     log: createLogger('housekeeping', write),
     metrics: createMetrics(write),
+    retentionDays: 90,
     hasTime: () => true,
   });
   return { report, lines };
@@ -69,7 +70,9 @@ describe('housekeeping', () => {
     vi.spyOn(log, 'error').mockImplementation(() => {
       throw killed;
     });
-    await expect(keepHouse({ database, log, metrics: createMetrics(() => {}), hasTime: () => true })).rejects.toBe(killed);
+    await expect(keepHouse({ database, log, metrics: createMetrics(() => {}), retentionDays: 90, hasTime: () => true })).rejects.toBe(
+      killed,
+    );
     expect(await dueAt(id)).toBeNull();
   });
 });

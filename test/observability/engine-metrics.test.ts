@@ -66,11 +66,22 @@ it('capacity in use is a percentage where there is a limit', () => {
   expect(lines[1]).not.toHaveProperty('CapacityInUse');
 });
 
-it('a line has at most a hundred values of one metric, and only numbers that CloudWatch takes', () => {
+it('a line has at most a hundred values of one metric and further ones the rest, of numbers that CloudWatch takes', () => {
   const { lines, metrics } = record();
-  metrics.emit({
-    metrics: { Many: { value: [Number.NaN, ...Array.from({ length: 150 }, (_, index) => index)], unit: 'None' }, Bad: Number.NaN },
-  });
-  expect(lines[0]!.Many).toHaveLength(100);
-  expect(lines[0]).not.toHaveProperty('Bad');
+  const many = Array.from({ length: 250 }, (_, index) => index);
+  const value = [Number.NaN, ...many];
+  metrics.emit({ dimensions: { Group: 'etl' }, metrics: { Many: { value, unit: 'None' }, Once: 250, Bad: Number.NaN } });
+  expect(lines.map((line) => (line.Many as number[]).length)).toEqual([100, 100, 50]);
+  expect(lines.flatMap((line) => line.Many)).toEqual(many);
+  expect(lines.map((line) => [line.Group, line.Once, Object.hasOwn(line, 'Bad')])).toEqual([
+    ['etl', 250, false],
+    ['etl', undefined, false],
+    ['etl', undefined, false],
+  ]);
+  expect(lines.map(namesOf)).toEqual([['Many', 'Once'], ['Many'], ['Many']]);
 });
+
+function namesOf(line: Record<string, unknown>): string[] {
+  const { CloudWatchMetrics } = line._aws as { CloudWatchMetrics: { Metrics: { Name: string }[] }[] };
+  return CloudWatchMetrics.flatMap(({ Metrics }) => Metrics.map(({ Name }) => Name));
+}

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { sql } from '../../shared/db/sql.ts';
-import { disableManifest } from '../../shared/operations/switch-manifest.ts';
+import { disableManifest, enableManifest } from '../../shared/operations/switch-manifest.ts';
 import { trigger } from '../../shared/operations/trigger.ts';
 import { type PoolSizes, why } from '../../shared/operations/why.ts';
 import { clear, pools, useEngine, workflowNamed } from '../support/engine.ts';
@@ -195,8 +195,10 @@ describe('a manifest that is held', () => {
     await engine.sync([{ externalId: 'job' }]);
     await engine.database.query(sql`update waybill.manifest set quarantine_error = 'time zone is unknown', next_due_at = null`);
     expect(await messageOf('job', 'quarantined')).toBe(
-      'it is quarantined, because it could not be queued: time zone is unknown; change its definition to try again',
+      'it is quarantined: time zone is unknown; its schedule rests until it is declared anew, and switching it off and on does not help',
     );
+    for (const turn of [disableManifest, enableManifest]) await turn(context(), 'job');
+    expect(await codesOf('job')).toEqual(['quarantined']);
   });
 
   it('because it is no longer declared and goes with its last run', async () => {

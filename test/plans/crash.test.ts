@@ -179,6 +179,7 @@ describe.each(scenes)('$title', (scene) => {
     for (const process of scene.killed)
       for (let at = 0; at < reached[process]!.length; at++) {
         const where = (await play(scene, { process, at })).at(-1)![at];
+        expect(where, `instead of ${reached[process]![at]}`).toBeDefined();
         try {
           await recover(scene);
           await expectDone(scene);

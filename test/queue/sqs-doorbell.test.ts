@@ -104,26 +104,29 @@ describe('pokes', () => {
     vi.stubEnv('WAYBILL_WAKE_QUEUE_URL', wake);
     const doorbell = createSqsDoorbell(log, client);
     await doorbell.pokeDispatcher();
-    await doorbell.pokeManager();
-    await doorbell.pokeManager({ generation: 7 });
+    expect(await doorbell.pokeManager()).toBe(true);
+    expect(await doorbell.pokeManager({ generation: 7 })).toBe(true);
     expect((await receiveAll(dispatch)).map(({ Body }) => JSON.parse(Body!))).toEqual([{ v: 1 }]);
     expect((await receiveAll(wake)).map(({ Body }) => JSON.parse(Body!))).toEqual([{ v: 1 }, { v: 1, generation: 7 }]);
   });
 
   it('may be delayed', async () => {
-    const wake = await createQueue();
+    const [dispatch, wake] = [await createQueue(), await createQueue()];
+    vi.stubEnv('WAYBILL_DISPATCH_QUEUE_URL', dispatch);
     vi.stubEnv('WAYBILL_WAKE_QUEUE_URL', wake);
-    await createSqsDoorbell(log, client).pokeManager({ delaySeconds: 900 });
-    expect(await receiveAll(wake)).toEqual([]);
+    const doorbell = createSqsDoorbell(log, client);
+    await doorbell.pokeDispatcher({ delaySeconds: 900 });
+    await doorbell.pokeManager({ delaySeconds: 900 });
+    expect([...(await receiveAll(dispatch)), ...(await receiveAll(wake))]).toEqual([]);
     expect(lines).toEqual([]);
   });
 
-  it('do not raise when nobody answers', async () => {
+  it('do not raise when nobody answers, and a wake says that it was not sent', async () => {
     vi.stubEnv('WAYBILL_DISPATCH_QUEUE_URL', await createQueue());
     vi.stubEnv('WAYBILL_WAKE_QUEUE_URL', await createQueue());
     const doorbell = createSqsDoorbell(log, connect(await closedPort()));
     await doorbell.pokeDispatcher();
-    await doorbell.pokeManager({ delaySeconds: 5 });
+    expect(await doorbell.pokeManager({ delaySeconds: 5 })).toBe(false);
     expect(lines.map(({ message }) => message)).toEqual(['a poke could not be sent', 'a poke could not be sent']);
   });
 

@@ -6,6 +6,7 @@ import type { WorkflowContext } from '../../shared/model/workflow.ts';
 import { cancelExecution } from '../../shared/operations/cancel-execution.ts';
 import { trigger } from '../../shared/operations/trigger.ts';
 import { beforeStatement, settlesOrWaits } from '../engine/interleave.ts';
+import { none } from '../engine/use-world.ts';
 import { pools, recordDoorbell } from '../support/engine.ts';
 import { useSteps } from './use-steps.ts';
 
@@ -267,7 +268,6 @@ describe('a cancellation', () => {
     [0, 'requested'],
     [1, 'cancelled'],
     [2, 'cancelled'],
-    [3, 'cancelled'],
   ])('just when the run is handed back, before statement %i, ends it all the same: it was %s', async (number, outcome) => {
     world.behaviour = (ctx) => sequence(ctx, 8, 100);
     await world.begin();
@@ -277,7 +277,7 @@ describe('a cancellation', () => {
       await settlesOrWaits(world.database, cancelling);
     });
     await world.invoke({ remainingMs: 900, database, timings: { graceMs: 30, firstRenewalMs: 60_000 } });
-    cancelling ??= cancelExecution(world.context, String((await run()).id));
+    expect(database.hasInterrupted()).toBe(true);
     expect(await cancelling).toEqual({ outcome });
     await world.finish(short);
     expect(await run()).toMatchObject({ state: 'cancelled' });
@@ -343,10 +343,29 @@ describe('a run whose executor died', () => {
     world.clock.advance(46);
     await world.manage();
     expect(await world.executions()).toMatchObject([
-      { state: 'pending', is_solo: true, running_ms: 46_000, started_at: startedAt },
-      { state: 'pending', is_solo: true, started_at: startedAt },
+      { state: 'pending', is_solo: true, running_ms: 0, started_at: startedAt },
+      { state: 'pending', is_solo: true, running_ms: 0, started_at: startedAt },
     ]);
     await world.finish();
     expect(world.done.toSorted()).toEqual(['first of job', 'first of other', 'second of job', 'second of other']);
+  });
+
+  it('together with others has its whole timeout when it runs alone, however long its lease took to run out', async () => {
+    await world.sync(['job', 'other'].map((externalId) => ({ externalId, schedule: none, timeoutSeconds: 30, maxAttempts: 1 })));
+    const startedAt = world.clock.now().getTime();
+    world.behaviour = async (ctx) => {
+      world.done.push(ctx.execution.manifest!);
+      if (world.clock.now().getTime() === startedAt) await new Promise(() => {});
+      await takeMs(20, undefined, { signal: ctx.signal });
+    };
+    await world.begin();
+    await trigger(world.context, { externalId: 'other' });
+    await world.dispatch();
+    void world.invoke();
+    await expect.poll(() => world.done).toHaveLength(2);
+    world.clock.advance(46);
+    await world.manage();
+    await world.finish();
+    expect(await world.executions()).toMatchObject([{ state: 'completed' }, { state: 'completed' }]);
   });
 });

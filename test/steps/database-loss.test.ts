@@ -98,7 +98,7 @@ describe('a commit whose acknowledgement is lost', () => {
     ]);
   });
 
-  it('of a run that is handed back leaves it pending', async () => {
+  it('of a run that is handed back leaves it pending, and it is rung at once', async () => {
     const id = await executor.plant();
     const long = async (ctx: WorkflowContext) => {
       for (const name of ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h']) await note(ctx, name, () => takeMs(100));
@@ -107,6 +107,7 @@ describe('a commit whose acknowledgement is lost', () => {
     expect((await run(id, long, 900)).ended).toEqual([]);
     expect(proxy.swallowedCount).toBe(1);
     expect(await executor.row(id)).toMatchObject({ state: 'pending', lease_token: null });
+    expect(executor.doorbell.bells).toEqual([{ executionId: id, queueUrl: workQueueUrl }]);
     expect((await run(id, long)).ended).toMatchObject([{ state: 'completed' }]);
     expect(done).toEqual(['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h']);
   });

@@ -1,7 +1,8 @@
 import { setTimeout as takeMs } from 'node:timers/promises';
 import { beforeEach, describe, expect, expectTypeOf, it } from 'vitest';
 import { z } from 'zod';
-import { sql } from '../../shared/db/sql.ts';
+import type { Database } from '../../shared/db/database.ts';
+import { type Sql, sql } from '../../shared/db/sql.ts';
 import { workflow } from '../../shared/define/workflow.ts';
 import type { WorkflowContext } from '../../shared/model/workflow.ts';
 import { cancelExecution } from '../../shared/operations/cancel-execution.ts';
@@ -221,9 +222,7 @@ describe('a nested run that fails', () => {
     ]);
     const [, ...nested] = await world.executions();
     expect(nested).toMatchObject(children);
-    expect(await world.rows(sql`select reason from waybill.dead_letter`)).toEqual([
-      { reason: expect.stringMatching(/^(non_retryable|exhausted)$/) },
-    ]);
+    expect(await world.rows(sql`select reason from waybill.dead_letter`)).toEqual([{ reason: 'non_retryable' }]);
   });
 
   it('inside of a step is refused', async () => {
@@ -320,6 +319,55 @@ describe('a nested run that sleeps', () => {
         ['busy', 'completed', 1],
       ]),
     );
+  });
+});
+
+describe('a nested run that ends without waiting for its own steps', () => {
+  it('begins no further one', async () => {
+    let goOn = () => {};
+    inner = (ctx) => {
+      goOn = () => void note(ctx, 'late');
+    };
+    world.behaviour = async (ctx) => {
+      await ctx.run('import', importTable, { table: 'x' });
+      goOn();
+      await note(ctx, 'after');
+    };
+    await world.begin();
+    expect(await world.invoke()).toMatchObject([{ state: 'completed' }]);
+    expect((await world.steps()).map(({ name }) => name)).toEqual(['import', 'after']);
+    expect(world.done).toEqual(['after']);
+  });
+
+  it('leaves none running for ever, even if its beginning is recorded after the nested run has ended', async () => {
+    const [asked, ended, recorded] = [Promise.withResolvers<void>(), Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const database: Database = {
+      ...world.database,
+      async query<Row>(statement: Sql) {
+        if (!statement.values.includes('import/late')) return world.database.query<Row>(statement);
+        asked.resolve();
+        await ended.promise;
+        const rows = await world.database.query<Row>(statement);
+        recorded.resolve();
+        return rows;
+      },
+    };
+    inner = async (ctx) => {
+      void note(ctx, 'late');
+      await asked.promise;
+    };
+    world.behaviour = async (ctx) => {
+      await ctx.run('import', importTable, { table: 'x' });
+      ended.resolve();
+      await recorded.promise;
+    };
+    await world.begin();
+    expect(await world.invoke({ database })).toMatchObject([{ state: 'completed' }]);
+    expect(await world.steps()).toMatchObject([
+      { name: 'import', state: 'completed' },
+      { name: 'import/late', state: 'failed', failure_code: 'run_ended' },
+    ]);
+    expect(world.done).toEqual([]);
   });
 });
 

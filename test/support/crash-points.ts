@@ -65,7 +65,7 @@ export function crashPoints(process: string, killAt?: number, { insideTransactio
     }),
     doorbell: (real) => ({
       ringExecutions: (bells) => around('bells', () => real.ringExecutions(bells)),
-      pokeDispatcher: () => around('poke of the dispatcher', () => real.pokeDispatcher()),
+      pokeDispatcher: (poke) => around('poke of the dispatcher', () => real.pokeDispatcher(poke)),
       pokeManager: (poke) => around('poke of the manager', () => real.pokeManager(poke)),
     }),
   };

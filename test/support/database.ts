@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 import { afterAll, beforeAll, inject } from 'vitest';
 import { copyDatabase, dropDatabase, templateDatabase, urlOf } from '../../local/testing/template-database.ts';
+import { columnTypes } from '../../shared/db/column-types.ts';
 
 export type TestDatabase = { readonly url: string; readonly pool: pg.Pool };
 
@@ -20,7 +21,7 @@ function useDatabaseFrom(template: string): TestDatabase {
   let pool: pg.Pool | undefined;
   beforeAll(async () => {
     await copyDatabase(inject('databaseUrl'), name, template);
-    pool = new pg.Pool({ connectionString: urlOf(inject('databaseUrl'), name) });
+    pool = new pg.Pool({ connectionString: urlOf(inject('databaseUrl'), name), types: columnTypes });
     // An idle connection that a test cuts on purpose is replaced by the pool; without a listener it would end the process.
     pool.on('error', () => {});
   });

@@ -11,6 +11,8 @@ export interface SwallowingProxy {
   readonly swallowedCount: number;
   /** Lets the next commits through and answers each by closing the connection once the server has carried it out. */
   swallowCommits(count: number): void;
+  /** Loses from here on whatever is sent over the connections there are, without closing them. */
+  silence(): void;
   /** Breaks all connections and lets no other be made until it is restored. */
   cut(): void;
   restore(): void;
@@ -20,6 +22,7 @@ export interface SwallowingProxy {
 export async function startSwallowingProxy(databaseUrl: string): Promise<SwallowingProxy> {
   const target = new URL(databaseUrl);
   const sockets = new Set<Socket>();
+  const silenced = new WeakSet<Socket>();
   let isCut = false;
   let armedCount = 0;
   let swallowedCount = 0;
@@ -44,6 +47,7 @@ export async function startSwallowingProxy(databaseUrl: string): Promise<Swallow
       });
     }
     let isSwallowing = false;
+    const isSilent = () => silenced.has(client);
     const requests = readMessages({ hasStartup: true }, ({ type, body }) => {
       if (type !== 'Q' || !/^commit;?\0$/i.test(body.toString()) || armedCount === 0) return;
       armedCount--;
@@ -56,10 +60,12 @@ export async function startSwallowingProxy(databaseUrl: string): Promise<Swallow
       close();
     });
     client.on('data', (chunk) => {
+      if (isSilent()) return;
       requests(chunk);
       upstream.write(chunk);
     });
     upstream.on('data', (chunk) => {
+      if (isSilent()) return;
       if (!isSwallowing) client.write(chunk);
       answers(chunk);
     });
@@ -80,6 +86,9 @@ export async function startSwallowingProxy(databaseUrl: string): Promise<Swallow
     },
     swallowCommits(count) {
       armedCount = count;
+    },
+    silence() {
+      for (const socket of sockets) silenced.add(socket);
     },
     cut() {
       isCut = true;

@@ -13,7 +13,7 @@ it.each<[unknown, string]>([
   [31_536_001, '31536001'],
   [Number.NaN, 'NaN'],
   [Number.POSITIVE_INFINITY, 'Infinity'],
-  ['60', '"60"'],
+  ['60', "'60'"],
   [null, 'null'],
   [undefined, 'undefined'],
 ])('refuses an interval of %s', (value, received) => {

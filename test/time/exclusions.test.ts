@@ -56,7 +56,7 @@ describe('checkExclusions', () => {
 
   it.each<[unknown, string]>([
     ['weekends', "exclusions are invalid: they must be a list, got 'weekends'"],
-    [undefined, 'exclusions are invalid: they must be a list, got nothing'],
+    [undefined, 'exclusions are invalid: they must be a list, got undefined'],
     [[null], 'exclusion 1 is invalid: it must be an object, got null'],
     [[{ type: 'moon' }], "exclusion 1 is invalid: type must be weekdays, dates, date_range or time_window, got 'moon'"],
     [
@@ -69,7 +69,7 @@ describe('checkExclusions', () => {
     [[{ type: 'dates', dates: ['2026-13-01'] }], "got '2026-13-01'"],
     [[{ type: 'dates', dates: ['2027-02-29'] }], "got '2027-02-29'"],
     [[{ type: 'dates', dates: ['25.12.2026'] }], "got '25.12.2026'"],
-    [[{ type: 'date_range', from: '2026-12-25' }], 'a date must exist and be written YYYY-MM-DD, got nothing'],
+    [[{ type: 'date_range', from: '2026-12-25' }], 'a date must exist and be written YYYY-MM-DD, got undefined'],
     [
       [{ type: 'date_range', from: '2026-12-25', to: '2026-12-24' }],
       "a date range must not end before it starts, got '2026-12-25' to '2026-12-24'; swap them",

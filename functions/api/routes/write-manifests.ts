@@ -1,6 +1,7 @@
 import { patchManifest } from '../../../shared/define/patch-manifest.ts';
 import { putManifests } from '../../../shared/define/put-manifests.ts';
 import { InvalidInputError } from '../../../shared/errors.ts';
+import type { ExpectedVersion } from '../../../shared/model/refuse-stale.ts';
 import { removeManifest } from '../../../shared/operations/remove-manifest.ts';
 import { answerMoment } from '../answers.ts';
 import { json, readBody, readObject } from '../read-body.ts';
@@ -23,7 +24,7 @@ const putRoute: Route = {
         'invalid_request',
         `the body is for another manifest than the path, '${externalId}': leave out externalId`,
       );
-    const [result] = await putManifests(context, [{ ...body, externalId }]);
+    const [result] = await putManifests(context, [{ ...body, externalId }], { version: readVersion(request) });
     return answerMoment(await requireManifest(context.database, externalId), result?.outcome === 'created' ? 201 : 200);
   },
 };
@@ -34,6 +35,8 @@ const putManyRoute: Route = {
   path: '/v1/manifests',
   handle: async (request, context) => {
     const { manifests } = readBody(request, { manifests: json }, { maxBytes: MAX_MANY_BYTES });
+    if (readVersion(request) !== undefined)
+      throw new InvalidInputError('invalid_request', 'if-match is the tag of one manifest, and here are many: put them one by one');
     return answerMoment({ items: await putManifests(context, manifests) });
   },
 };
@@ -53,17 +56,18 @@ const removeRoute: Route = {
   path,
   handle: async (request, context) => {
     readBody(request, {});
-    const removed = await removeManifest(context, request.path.externalId ?? '');
+    const removed = await removeManifest(context, request.path.externalId ?? '', { version: readVersion(request) });
     return answerMoment(removed, removed.outcome === 'deleted' ? 200 : 202);
   },
 };
 
 export const manifestWriteRoutes: Route[] = [putRoute, putManyRoute, patchRoute, removeRoute];
 
-/** The version that the client has read: what the tag of the manifest begins with, or the number by itself. Without the header, or with `*`, any will do. */
-function readVersion({ headers }: Request): number | undefined {
+/** The version that the client has read: what the tag of the manifest begins with, or the number by itself. `*` is any, as long as there is one; without the header, none is needed. */
+function readVersion({ headers }: Request): ExpectedVersion | undefined {
   const given = headers['if-match']?.trim();
-  if (given === undefined || given === '*') return undefined;
+  if (given === undefined) return undefined;
+  if (given === '*') return 'any';
   const version = /^(?:W\/)?"(\d{1,15})(?:-[\w-]*)?"$/.exec(given)?.[1];
   if (version !== undefined) return Number(version);
   throw new InvalidInputError(

@@ -3,7 +3,7 @@ import { GRACE_SECONDS, type Invariant } from './invariant.ts';
 
 /**
  * A pending execution is rung after thirty seconds, then after twice as long, up to every five minutes: one that has been quiet for longer has been
- * overlooked, or has no pool to ring. It became pending when it was admitted, or when it was handed back after the time it has run so far.
+ * overlooked. It became pending when it was admitted, or when it was handed back after the time it has run so far.
  * Reads the pending executions.
  */
 export const bellIsRung: Invariant = {

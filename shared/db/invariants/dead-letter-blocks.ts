@@ -1,5 +1,6 @@
+import { LONGEST_TRANSACTION_SECONDS } from '../begin.ts';
 import { sql } from '../sql.ts';
-import { type Invariant, LONGEST_TRANSACTION_SECONDS } from './invariant.ts';
+import type { Invariant } from './invariant.ts';
 
 /**
  * Nothing of a manifest is admitted while its dead letter awaits a person. The transaction that ended the failing run wrote the dead letter, so

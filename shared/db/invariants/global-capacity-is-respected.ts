@@ -1,5 +1,6 @@
+import { LONGEST_TRANSACTION_SECONDS } from '../begin.ts';
 import { sql } from '../sql.ts';
-import { type Invariant, LONGEST_TRANSACTION_SECONDS } from './invariant.ts';
+import type { Invariant } from './invariant.ts';
 
 /**
  * The same for the whole: too many are live, and the last of them was admitted under the present limit. The row comes with the schema and so

@@ -1,5 +1,6 @@
+import { LONGEST_TRANSACTION_SECONDS } from '../begin.ts';
 import { sql } from '../sql.ts';
-import { type Invariant, LONGEST_TRANSACTION_SECONDS } from './invariant.ts';
+import type { Invariant } from './invariant.ts';
 
 /**
  * Slots are taken by pending and running executions that have an entry and are not plans. Lowering a limit below what is live is legitimate, and

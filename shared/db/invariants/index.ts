@@ -12,6 +12,7 @@ import { executionsNameWhatExists } from './executions-name-what-exists.ts';
 import { finishedIffFinal } from './finished-iff-final.ts';
 import { globalCapacityIsRespected } from './global-capacity-is-respected.ts';
 import { groupCapacityIsRespected } from './group-capacity-is-respected.ts';
+import { groupsHaveNoCycle } from './groups-have-no-cycle.ts';
 import type { Invariant } from './invariant.ts';
 import { leaseIsHonoured } from './lease-is-honoured.ts';
 import { liveExecutionHasItsEntry } from './live-execution-has-its-entry.ts';
@@ -48,6 +49,7 @@ export const invariants: readonly Invariant[] = [
   consumedNeverAheadOfSuccess,
   dormantRunsOnlyOnRequest,
   dependenciesHaveNoCycle,
+  groupsHaveNoCycle,
   planGroupsRunInOrder,
   stepsEndWithTheirPlan,
   bellIsRung,

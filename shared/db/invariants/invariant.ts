@@ -26,9 +26,3 @@ export interface ViolationRow {
 
 /** Two looks of the manager: what is stuck is seen within one and repaired in the next. */
 export const GRACE_SECONDS = 120;
-
-/**
- * No transaction lasts longer. What a row says applies to decisions that began this long after it was changed: one that began earlier may have
- * read the row before the change, and the order of their time stamps does not tell, because those are the instants at which transactions began.
- */
-export const LONGEST_TRANSACTION_SECONDS = 30;

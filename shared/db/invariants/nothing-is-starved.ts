@@ -7,7 +7,7 @@ const SMALLEST_POOL = 2;
 
 /**
  * An entry that could have been admitted for ten minutes was: nothing is paused, its manifest is free, and for the last two minutes the whole, its group
- * and its pool have had room, counting what ended in that time as if it were still there. An entry whose pool is not deployed shows here too.
+ * and its pool have had room, counting what ended in that time as if it were still there. A plan takes no slot and needs no room. An entry whose pool is not deployed shows here too.
  * Reads the entries that are available for so long, the live executions, and what ended within two minutes.
  */
 export const nothingIsStarved: Invariant = {
@@ -26,19 +26,20 @@ export const nothingIsStarved: Invariant = {
     in_group as (select group_id, count(*) as taken from holder group by group_id),
     in_pool as (select pool, count(*) as taken from holder group by pool)
     select 'entry ' || w.id as subject,
-           format('available since %s in group %s and pool %s, which have room', w.available_at, g.name, p.name) as detail
+           format('available since %s in group %s and %s, which have room', w.available_at, g.name, coalesce('pool ' || p.name, 'no pool')) as detail
       from waybill.work_queue w
      cross join recent
-      join waybill.capacity c on not c.is_paused and (c.max_active_jobs is null or c.max_active_jobs > (select count(*) from holder))
-       and c.updated_at not between recent.since_at and waybill.now()
+      join waybill.capacity c on not c.is_paused and c.updated_at not between recent.since_at and waybill.now()
       join waybill.manifest_group g on g.id = w.group_id and g.is_enabled and g.updated_at < recent.since_at
       left join waybill.workflow f on f.name = w.workflow_name
-     cross join lateral (select coalesce(w.pool, f.pool, 'default') as name) p
+     cross join lateral (select case when w.workflow_name is not null or w.execution_id is not null then coalesce(w.pool, f.pool, 'default') end as name) p
       left join in_group on in_group.group_id = w.group_id
       left join in_pool on in_pool.pool = p.name
      where w.status = 'queued' and w.available_at < waybill.now() - make_interval(secs => ${STARVED_SECONDS})
-       and (g.max_active_jobs is null or g.max_active_jobs > coalesce(in_group.taken, 0))
-       and coalesce(in_pool.taken, 0) < ${SMALLEST_POOL}
+       and (p.name is null or (
+             (c.max_active_jobs is null or c.max_active_jobs > (select count(*) from holder))
+         and (g.max_active_jobs is null or g.max_active_jobs > coalesce(in_group.taken, 0))
+         and coalesce(in_pool.taken, 0) < ${SMALLEST_POOL}))
        and (w.execution_id is not null or w.manifest_id is null or (
              not exists (select from waybill.execution e
                           where e.manifest_id = w.manifest_id and e.manifest_id is not null and e.parent_id is null and e.finished_at is null)

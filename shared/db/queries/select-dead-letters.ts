@@ -1,6 +1,7 @@
 import type { Db } from '../database.ts';
 import { sql } from '../sql.ts';
-import { PAGE_BYTES, type RowPage, toRowPage } from './page-size.ts';
+import { manifestsCalled } from './manifests-called.ts';
+import { PAGE_BYTES, type RowPage, sentBytes, sentTextBytes, toRowPage } from './page-size.ts';
 
 export const deadLetterStatuses = ['awaiting_intervention', 'retried', 'acknowledged'] as const;
 export type DeadLetterStatus = (typeof deadLetterStatuses)[number];
@@ -44,13 +45,13 @@ export async function selectDeadLetters(db: Db, filter: SelectDeadLetters): Prom
       from waybill.dead_letter d
       where (${id}::bigint is null or d.id = ${id}::bigint)
         and (${status}::waybill.dead_letter_status is null or d.status = ${status}::waybill.dead_letter_status)
-        and (${manifest}::text is null or d.manifest_id = any (array(select id from waybill.manifest where external_id = ${manifest})))
+        and (${manifest}::text is null or d.manifest_id = any (${manifestsCalled(manifest)}))
         and (${before}::bigint is null or d.id < ${before}::bigint)
       order by d.id desc
       limit ${limit + 1}
     ), measured as (
       select id, count(*) over () as found_count,
-        coalesce(sum(octet_length(input::text) + coalesce(octet_length(message), 0))
+        coalesce(sum(${sentBytes(sql`input`)} + ${sentTextBytes(sql`message`)})
           over (order by id desc rows between unbounded preceding and 1 preceding), 0) as bytes_before
       from found
     )

@@ -5,6 +5,7 @@ export interface HealthRow {
   now: Date;
   schema: string | null;
   last_cycle_at: Date | null;
+  last_cycle: Record<string, number> | null;
 }
 
 /** What the scheduler last did and which schema it stands on. It always answers one row. */
@@ -12,7 +13,8 @@ export async function selectHealth(db: Db): Promise<HealthRow> {
   const [row] = await db.query<HealthRow>(sql`
     select waybill.now() as now,
       (select max(name) from waybill.migration) as schema,
-      (select last_cycle_at from waybill.scheduler_state) as last_cycle_at`);
-  if (!row) throw new Error('postgres answered a select without from with no row');
+      s.last_cycle_at, s.last_cycle
+    from waybill.scheduler_state s`);
+  if (!row) throw new Error('waybill.scheduler_state has lost its one row');
   return row;
 }

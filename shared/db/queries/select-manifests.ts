@@ -1,7 +1,7 @@
 import type { Db } from '../database.ts';
 import { sql } from '../sql.ts';
 import { type ManifestState, manifestState } from './manifest-state.ts';
-import { PAGE_BYTES, type RowPage, toRowPage } from './page-size.ts';
+import { PAGE_BYTES, type RowPage, sentBytes, toRowPage } from './page-size.ts';
 
 export interface SelectManifests {
   externalId?: string;
@@ -70,7 +70,7 @@ export async function selectManifests(db: Db, filter: SelectManifests): Promise<
       limit ${limit + 1}
     ), measured as (
       select id, group_name, state, count(*) over () as found_count,
-        coalesce(sum(octet_length(input::text)) over (order by external_id rows between unbounded preceding and 1 preceding), 0) as bytes_before
+        coalesce(sum(${sentBytes(sql`input`)}) over (order by external_id rows between unbounded preceding and 1 preceding), 0) as bytes_before
       from found
     )
     select m.external_id, m.kind, m.workflow_name, m.input, p.group_name, m.pool, m.schedule_type, m.cron_expression, m.time_zone,

@@ -1,6 +1,6 @@
 import type { Db } from '../database.ts';
 import { sql } from '../sql.ts';
-import { PAGE_BYTES, type RowPage, toRowPage } from './page-size.ts';
+import { PAGE_BYTES, type RowPage, sentBytes, toRowPage } from './page-size.ts';
 
 export interface SelectWorkflows {
   /** Only names that sort after this one. */
@@ -27,7 +27,7 @@ export async function selectWorkflows(db: Db, { after, limit }: SelectWorkflows)
        limit ${limit + 1}
     ), measured as (
       select *, count(*) over () as found_count,
-        coalesce(sum(octet_length(input_schema::text)) over (order by name rows between unbounded preceding and 1 preceding), 0) as bytes_before
+        coalesce(sum(${sentBytes(sql`input_schema`)}) over (order by name rows between unbounded preceding and 1 preceding), 0) as bytes_before
       from found
     )
     select name, owner, pool, input_schema, updated_at, found_count from measured where bytes_before < ${PAGE_BYTES} order by name`);

@@ -1,4 +1,5 @@
 import { sql } from '../sql.ts';
+import { resolvedPool } from './resolved-pool.ts';
 
 /** An entry that has not been admitted, with what decides about it. Instants inside JSON come as text. */
 export interface WaitingEntry {
@@ -20,11 +21,10 @@ export interface WaitingEntry {
 export const isLive = sql`x.state in ('pending', 'in_progress') and x.work_queue_id is not null and x.group_count is null`;
 
 /** The pool of the entry `q`. A plan has neither a workflow nor an execution that it continues. */
-const resolvedPool = sql`case when q.workflow_name is not null or q.execution_id is not null
-  then coalesce(q.pool, (select f.pool from waybill.workflow f where f.name = q.workflow_name), 'default') end`;
+const pool = sql`case when q.workflow_name is not null or q.execution_id is not null then ${resolvedPool(sql`q`)} end`;
 
 /** The queued entry `q` of the group `eg` as JSON. */
 export const waitingEntry = sql`json_build_object('id', q.id::text, 'lane', q.lane, 'attempt', q.attempt, 'availableAt', q.available_at, 'createdAt', q.created_at,
-  'pool', ${resolvedPool}, 'poolLiveCount', (select count(*) from waybill.execution x where x.pool = ${resolvedPool} and ${isLive}),
+  'pool', ${pool}, 'poolLiveCount', (select count(*) from waybill.execution x where x.pool = ${pool} and ${isLive}),
   'group', eg.name, 'isGroupEnabled', eg.is_enabled, 'groupMaxActiveJobs', eg.max_active_jobs,
   'groupLiveCount', (select count(*) from waybill.execution x where x.group_id = eg.id and ${isLive}))`;

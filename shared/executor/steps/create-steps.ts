@@ -31,7 +31,7 @@ export function createSteps(parts: RunParts, body: Body): Pick<WorkflowContext, 
 
   function ask<Prepared>({ kind, name, prepare, perform }: Call<Prepared>): Promise<never> {
     const answer = async () => {
-      if (quiet.isOver) return never();
+      if (isOutdated()) return never();
       const path = toPath(body.path, name);
       refuseInsideStep(`${kind} '${path}'`);
       const prepared = prepare(path);
@@ -69,8 +69,11 @@ export function createSteps(parts: RunParts, body: Body): Pick<WorkflowContext, 
     });
   }
 
+  /** Nobody waits for the answer any more: the run has left, or the nested one that asks has ended without waiting. */
+  const isOutdated = () => quiet.isOver || scope.isClosed;
+
   async function goOn(): Promise<void> {
-    if (quiet.isOver) return never();
+    if (isOutdated()) return never();
     if (signal.aborted) await stop(signal.reason);
   }
 

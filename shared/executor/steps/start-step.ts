@@ -37,7 +37,8 @@ export interface StartedSleep {
 }
 
 /**
- * Notes that a run sleeps, and until when, by the database's clock. A sleep that was begun before keeps its instant, whichever attempt began it.
+ * Notes that a run sleeps, and until when, by the database's clock. A sleep that was begun before keeps its instant, whichever attempt began it;
+ * a step of that name that failed in an earlier one leaves nothing behind.
  * Undefined means that the lease is lost.
  */
 export async function startSleep(
@@ -52,7 +53,9 @@ export async function startSleep(
              to_jsonb(waybill.now() + make_interval(secs => ${seconds}))
         from held
           on conflict (run_id, name) do update
-         set execution_id = excluded.execution_id, state = 'running', finished_at = null,
+         set execution_id = excluded.execution_id, kind = excluded.kind, state = 'running', finished_at = null,
+             started_at = case execution_step.kind when 'sleep' then execution_step.started_at else excluded.started_at end,
+             output = case execution_step.kind when 'sleep' then execution_step.output else excluded.output end,
              failure_code = null, failure_name = null, failure_message = null, failure_stack = null
        where execution_step.state <> 'completed'
       returning (output #>> '{}')::timestamptz as resume_at

@@ -1,3 +1,5 @@
+import { LONGEST_MS } from '../longest-timer.ts';
+
 /** How a run leaves its function without having ended: to go on at once in another invocation, or not before an instant. */
 export type Suspension = { kind: 'continue' } | { kind: 'sleep'; resumeAt: Date };
 
@@ -13,6 +15,7 @@ export interface Scope {
   /** The call that was entered runs another body, until that one is closed. */
   open(): Scope;
   close(): void;
+  readonly isClosed: boolean;
 }
 
 export interface Quiet {
@@ -24,8 +27,6 @@ export interface Quiet {
   end(): void;
 }
 
-/** Timers take no more than this. */
-const LONGEST_MS = 2 ** 31 - 1;
 /** What is not answered in this invocation: whoever awaits it stays where it is. */
 export const never = () => new Promise<never>(() => {});
 
@@ -98,6 +99,9 @@ export function watchForQuiet(): Quiet {
           above.nested--;
           above.answering++;
         }
+      },
+      get isClosed() {
+        return !bodies.has(body);
       },
     };
   }

@@ -10,7 +10,7 @@ const server = useDatabase();
 const api = useApi(server);
 
 it('health tells the time, the version, the schema and the last cycle, and is never cached', async () => {
-  await server.pool.query("update waybill.scheduler_state set last_cycle_at = '2026-01-01T00:00:00Z'");
+  await server.pool.query("update waybill.scheduler_state set last_cycle_at = '2026-01-01T00:00:00Z', last_cycle = '{\"dueCount\": 2}'");
   const reply = await api.get('/v1/health');
   expect(reply.status).toBe(200);
   expect(reply.headers).toMatchObject({
@@ -24,6 +24,7 @@ it('health tells the time, the version, the schema and the last cycle, and is ne
     version: expect.stringMatching(/^\d+\.\d+\.\d+/),
     schema: expect.stringMatching(/^\d{4}-.*\.sql$/),
     lastCycleAt: '2026-01-01T00:00:00.000Z',
+    lastCycle: { dueCount: 2 },
   });
 });
 

@@ -58,6 +58,54 @@ describe('PUT /v1/manifests/{externalId}', () => {
   });
 });
 
+describe.each([
+  ['PUT', (headers?: Record<string, string>) => put('/v1/manifests/job', { workflow: 'work', schedule: none, priority: 7 }, { headers })],
+  ['PATCH', (headers?: Record<string, string>) => patch('/v1/manifests/job', { priority: 7 }, { headers })],
+  ['DELETE', (headers?: Record<string, string>) => remove('/v1/manifests/job', undefined, { headers })],
+])('%s with the tag of what was read', (_, change) => {
+  const reread = async () => (await get('/v1/manifests/job')).json;
+
+  it('refuses to overwrite what somebody changed since, and then does it with the new tag', async () => {
+    await put('/v1/manifests/job', { workflow: 'work', schedule: none });
+    const tag = String((await get('/v1/manifests/job')).headers.etag);
+    await post('/v1/manifests/job/disable');
+    const before = await reread();
+    expect(await change({ 'if-match': tag })).toMatchObject({
+      status: 412,
+      json: { code: 'version_mismatch', detail: "manifest 'job' has version 2, not 1: somebody has changed it, read it again" },
+    });
+    expect(await reread()).toEqual(before);
+    expect(await change({ 'if-match': '"2"' })).toMatchObject({ status: 200 });
+  });
+
+  it('refuses a tag that is none', async () => {
+    await put('/v1/manifests/job', { workflow: 'work', schedule: none });
+    expect(await change({ 'if-match': 'two' })).toMatchObject({ status: 400, json: { detail: expect.stringContaining('is malformed') } });
+    expect(await change({ 'if-match': '*' })).toMatchObject({ status: 200 });
+  });
+});
+
+describe('PUT with a tag', () => {
+  const body = { workflow: 'work', schedule: none };
+
+  it.each(['"1"', '*'])('%s creates nothing', async (tag) => {
+    const reply = await put('/v1/manifests/job', body, { headers: { 'if-match': tag } });
+    expect(reply).toMatchObject({ status: 412, json: { code: 'version_mismatch' } });
+    expect(await get('/v1/manifests/job')).toMatchObject({ status: 404 });
+  });
+
+  it('that is of another version refuses even what would change nothing', async () => {
+    await put('/v1/manifests/job', body);
+    expect(await put('/v1/manifests/job', body, { headers: { 'if-match': '"2"' } })).toMatchObject({ status: 412 });
+    expect(await put('/v1/manifests/job', body, { headers: { 'if-match': '"1"' } })).toMatchObject({ status: 200, json: { version: 1 } });
+  });
+
+  it('is not for many manifests', async () => {
+    const reply = await put('/v1/manifests', { manifests: [{ externalId: 'job', ...body }] }, { headers: { 'if-match': '"1"' } });
+    expect(reply).toMatchObject({ status: 400, json: { detail: expect.stringContaining('if-match is the tag of one manifest') } });
+  });
+});
+
 describe('PUT /v1/manifests', () => {
   const job = (externalId: string, more: object = {}) => ({ externalId, workflow: 'work', schedule: none, ...more });
 
