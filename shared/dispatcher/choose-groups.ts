@@ -1,7 +1,6 @@
 import type { Db } from '../db/database.ts';
 import type { PoolSlots } from './count-pool-slots.ts';
 import { findOpenGroups, walkGroups } from './find-groups.ts';
-import { compareHeads } from './merge-heads.ts';
 import { pickEntries } from './pick-entries.ts';
 import { readFront } from './read-front.ts';
 
@@ -33,10 +32,10 @@ export async function chooseGroups(db: Db, { limit, pools }: { limit: number; po
     pools.reduce((sum, { free }) => sum + free, 0),
   );
   for (let most = READ_PER_SLOT * slotCount; ; most *= GROWTH) {
-    const { groupIds, last } = await readFront(db, most);
+    const { groupIds, mayBeBehindOthers, isWhole } = await readFront(db, most);
     const picked = await pickEntries(db, { limit, groups: await findOpenGroups(db, groupIds), pools });
-    // With slots left over, or with an entry taken from behind the front, one that was not read may be among the best.
-    if (!last || (picked.length === slotCount && picked.every((head) => compareHeads(head, last) <= 0))) return narrowed(picked);
+    // With slots left over, or with an entry that others may come before, one that was not read may be among the best.
+    if (isWhole || (picked.length === slotCount && !picked.some(mayBeBehindOthers))) return narrowed(picked);
   }
 }
 

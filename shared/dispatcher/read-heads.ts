@@ -3,7 +3,7 @@ import { type Sql, sql } from '../db/sql.ts';
 import type { ExecutionId, ManifestId, WorkQueueId } from '../model/ids.ts';
 import { queueInOrder } from './admissible-work.ts';
 
-const MICROSECONDS_PER_MINUTE = 60_000_000;
+export const MICROSECONDS_PER_MINUTE = 60_000_000;
 
 /** An entry at the front of its group. */
 export interface Head {

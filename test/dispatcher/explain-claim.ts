@@ -30,7 +30,7 @@ export async function explainClaim({ database }: Engine, context: { pools: Recor
   const admitted = await database.transaction(async (db) => {
     const explaining: Db = {
       async query<Row>(statement: Sql): Promise<Row[]> {
-        if (/^\s*(select|with recursive)/.test(statement.text)) scans.push(...(await explain(db, statement)));
+        if (/^\s*(select|with (recursive|front))/.test(statement.text)) scans.push(...(await explain(db, statement)));
         return db.query<Row>(statement);
       },
     };

@@ -47,10 +47,11 @@ function expectClaim(
   return expected;
 }
 
-/** A few groups with priorities of their own, or so many that they are not asked one by one and few of them have any. */
+/** A few groups with priorities of their own, or so many that they are not asked one by one, of which few or all have any. */
 const worlds = [
   ...[1, 2, 3].map((seed) => ({ seed, groupCount: 12, entryCount: 400, isPreferred: () => true })),
   ...[4, 5].map((seed) => ({ seed, groupCount: 500, entryCount: 900, isPreferred: (index: number) => index % 40 === 0 })),
+  { seed: 6, groupCount: 500, entryCount: 900, isPreferred: () => true },
 ];
 
 it.each(worlds)(

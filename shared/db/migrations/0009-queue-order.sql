@@ -12,7 +12,7 @@ end $$;
 create index work_queue_in_order on waybill.work_queue (rank_at, id) where status = 'queued' and priority is not null;
 
 -- A priority brings entries of a group before others, wherever they stand in that order.
-create index manifest_group_preferred on waybill.manifest_group (id) where priority > 0;
+create index manifest_group_preferred on waybill.manifest_group (priority desc, id) where priority > 0;
 
 -- Only what was delayed has an instant to wake up for.
 drop index waybill.work_queue_available;
