@@ -1,8 +1,8 @@
 import type { Database, Db } from '../db/database.ts';
-import { sql } from '../db/sql.ts';
 import type { PastCursor, PruneBatch, Pruned } from './past-retention.ts';
 import { markOrphanGroups, pruneGroups } from './prune-groups.ts';
 import { pruneManifests } from './prune-manifests.ts';
+import { type PastRows, pastAuditEvents, pastEntries, pastIdempotencyKeys, pastNotifications, prunePastRows } from './prune-past-rows.ts';
 import { pruneRuns } from './prune-runs.ts';
 
 export interface PruneOptions {
@@ -43,18 +43,16 @@ export async function prune(
       after = next;
     }
   }
-  async function drain(
-    remove: (db: Db, retentionDays: number, limit: number) => Promise<number>,
-  ): Promise<{ count: number; isOver: boolean }> {
+  async function drain(rows: PastRows): Promise<{ count: number; isOver: boolean }> {
     for (let total = 0; ; ) {
-      const count = await database.transaction((db) => remove(db, retentionDays, batchSize));
+      const count = await database.transaction((db) => prunePastRows(db, rows, { retentionDays, limit: batchSize }));
       total += count;
       if (count < batchSize || !hasTime()) return { count: total, isOver: count < batchSize };
     }
   }
   const runs = await walk(pruneRuns);
-  const entries = await drain(pruneEntries);
-  const others = [await drain(pruneIdempotencyKeys), await drain(pruneNotifications), await drain(pruneAuditEvents)];
+  const entries = await drain(pastEntries);
+  const others = [await drain(pastIdempotencyKeys), await drain(pastNotifications), await drain(pastAuditEvents)];
   const report = {
     executionCount: runs.count,
     entryCount: entries.count,
@@ -65,55 +63,4 @@ export async function prune(
   await database.transaction((db) => markOrphanGroups(db, batchSize));
   const groups = await walk(pruneGroups, GROUPS);
   return { ...report, manifestCount: manifests.count, groupCount: groups.count };
-}
-
-/** An entry stays as long as the execution it became. */
-function pruneEntries(db: Db, retentionDays: number, limit: number): Promise<number> {
-  return count(
-    db,
-    sql`
-    delete from waybill.work_queue where id in (
-      select w.id from waybill.work_queue w
-       where w.status <> 'queued' and w.created_at < waybill.now() - make_interval(days => ${retentionDays})
-         and not exists (select from waybill.execution e where e.work_queue_id = w.id)
-       order by w.created_at limit ${limit} for update skip locked)
-    returning id`,
-  );
-}
-
-function pruneIdempotencyKeys(db: Db, _: number, limit: number): Promise<number> {
-  return count(
-    db,
-    sql`
-    delete from waybill.idempotency_key where key in (
-      select key from waybill.idempotency_key where created_at < waybill.now() - interval '1 day' order by created_at limit ${limit} for update skip locked)
-    returning key`,
-  );
-}
-
-function pruneNotifications(db: Db, retentionDays: number, limit: number): Promise<number> {
-  return count(
-    db,
-    sql`
-    delete from waybill.notification where id in (
-      select id from waybill.notification
-       where sent_at is not null and created_at < waybill.now() - make_interval(days => ${retentionDays})
-       order by created_at limit ${limit} for update skip locked)
-    returning id`,
-  );
-}
-
-function pruneAuditEvents(db: Db, retentionDays: number, limit: number): Promise<number> {
-  return count(
-    db,
-    sql`
-    delete from waybill.audit_event where id in (
-      select id from waybill.audit_event where occurred_at < waybill.now() - make_interval(days => ${retentionDays})
-       order by occurred_at limit ${limit} for update skip locked)
-    returning id`,
-  );
-}
-
-async function count(db: Db, statement: ReturnType<typeof sql>): Promise<number> {
-  return (await db.query(statement)).length;
 }
