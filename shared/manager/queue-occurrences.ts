@@ -28,7 +28,7 @@ export function queueOccurrences(db: Db, decisions: QueueDecision[]): Promise<Qu
     .map((row) => [row.manifestId, row.consumedCounts]);
   return db.query<Queued>(sql`
     with advanced as (
-      update waybill.manifest m set next_occurrence_at = d.next_occurrence_at, next_due_at = ${nextDueAt} from ${recordset(decisions)} where ${isUnmoved}
+      update waybill.manifest m set next_occurrence_at = d.next_occurrence_at, next_due_at = ${nextDueAt} from ${recordset(decisions)} where ${isUnmoved(decisions)}
       returning m.id, m.external_id, m.schedule_type, m.workflow_name, m.input, m.pool, m.group_id, m.priority, m.jitter_seconds, m.max_attempts, m.timeout_seconds,
                 m.backoff_initial_seconds, m.backoff_factor, m.backoff_max_seconds, m.backoff_jitter
     ), queued as (

@@ -92,19 +92,22 @@ describe('an app that waits', () => {
 
 describe('every option', () => {
   it('of a timed manifest is in its definition', async () => {
+    const settings = {
+      priority: 5,
+      maxAttempts: 6,
+      backoff: { initialSeconds: 1, factor: 3, maxSeconds: 60, jitter: 0.5 },
+      timeoutSeconds: 900,
+      isEnabled: false,
+      pool: 'heavy',
+      expectWithinSeconds: 120,
+      misfireThresholdSeconds: 30,
+      jitterSeconds: 8,
+    };
     const { manifests, groups } = await define((scheduler) =>
       scheduler.schedule(plain, 'job', {}, every.days(1), {
         group: { name: 'g', priority: 3, maxActiveJobs: 4, isEnabled: false },
-        priority: 5,
-        maxAttempts: 6,
-        backoff: { initialSeconds: 1, factor: 3, maxSeconds: 60, jitter: 0.5 },
-        timeoutSeconds: 900,
-        isEnabled: false,
-        pool: 'heavy',
-        expectWithinSeconds: 120,
+        ...settings,
         misfire: { fireAll: 7 },
-        misfireThresholdSeconds: 30,
-        jitterSeconds: 8,
         exclude: [
           exclude.weekdays('saturday', 'sunday'),
           exclude.dates('2026-12-25'),
@@ -121,16 +124,8 @@ describe('every option', () => {
         input: {},
         group: 'g',
         schedule: { type: 'interval', intervalSeconds: 86_400, anchor: 'occurrence' },
-        priority: 5,
-        maxAttempts: 6,
-        backoff: { initialSeconds: 1, factor: 3, maxSeconds: 60, jitter: 0.5 },
-        timeoutSeconds: 900,
-        isEnabled: false,
-        pool: 'heavy',
-        expectWithinSeconds: 120,
+        ...settings,
         misfire: { policy: 'fire_all', limit: 7 },
-        misfireThresholdSeconds: 30,
-        jitterSeconds: 8,
         exclusions: [
           { type: 'weekdays', weekdays: ['saturday', 'sunday'] },
           { type: 'dates', dates: ['2026-12-25'] },

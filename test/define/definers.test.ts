@@ -1,14 +1,13 @@
 import { randomInt } from 'node:crypto';
-import { setImmediate as turn } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { sql } from '../../shared/db/sql.ts';
 import { patchManifest } from '../../shared/define/patch-manifest.ts';
 import { putManifests } from '../../shared/define/put-manifests.ts';
 import type { RuntimeManifest } from '../../shared/define/read-runtime-manifest.ts';
-import { WaybillError } from '../../shared/errors.ts';
 import { changeGroup } from '../../shared/operations/change-group.ts';
 import { removeManifest } from '../../shared/operations/remove-manifest.ts';
 import { trigger } from '../../shared/operations/trigger.ts';
+import { beginStorm, calmDown } from '../engine/storm.ts';
 import { type Declared, following, useWorld } from '../engine/use-world.ts';
 import { checkInvariants } from '../support/check-invariants.ts';
 
@@ -59,21 +58,7 @@ it('deployments, requests, patches and removals at once, while everything runs: 
   timeout: 60_000,
 }, async () => {
   await world.sync(declared());
-  const errors: unknown[] = [];
-  const counts: Record<string, number> = {};
-  const endsAt = Date.now() + STORM_MS;
-  async function keepDoing(name: string, deed: () => Promise<unknown>) {
-    while (Date.now() < endsAt && !errors.length) {
-      try {
-        await deed();
-        counts[name] = (counts[name] ?? 0) + 1;
-      } catch (error) {
-        // What people are told is no error; anything else is.
-        if (!(error instanceof WaybillError)) errors.push(new Error(`${name}: ${String(error)}`, { cause: error }));
-      }
-      await turn();
-    }
-  }
+  const { errors, counts, keepDoing } = beginStorm(STORM_MS);
   // Slowly: whoever waits for a lock keeps the instant at which it began, and none of them may seem to have waited for half a minute.
   const passTime = async () => {
     world.clock.advance(0.02);
@@ -99,11 +84,7 @@ it('deployments, requests, patches and removals at once, while everything runs: 
 
   // Calm: every group admits, nothing changes any more, and what is ahead of its edges runs.
   for (const group of groups) await changeGroup(world.context, group, { isEnabled: true, maxActiveJobs: null });
-  for (let look = 0; look < 4; look++) {
-    await world.drain();
-    world.clock.advance(301);
-  }
-  await world.drain();
+  await calmDown(world);
   expect(await world.rows(sql`select from waybill.work_queue where status = 'queued'`)).toEqual([]);
   await world.database.transaction((db) => checkInvariants(db, { kinds: ['always', 'eventually'] }));
 });

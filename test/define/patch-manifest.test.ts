@@ -5,18 +5,13 @@ import { putManifests, type WriteContext } from '../../shared/define/put-manifes
 import { removeManifest } from '../../shared/operations/remove-manifest.ts';
 import { disableManifest } from '../../shared/operations/switch-manifest.ts';
 import { trigger } from '../../shared/operations/trigger.ts';
-import { clear, useEngine } from '../support/engine.ts';
-import { deploy } from './use-sync.ts';
+import { useFreshEngine } from '../support/engine.ts';
+import { columnsOfEverySetting, deploy, everySetting } from './use-sync.ts';
 
-const engine = useEngine();
-const START = '2026-03-02T00:00:00Z';
+const engine = useFreshEngine();
 let context: WriteContext;
 
-beforeEach(async () => {
-  engine.clock.set(START);
-  engine.doorbell.bells.length = 0;
-  engine.doorbell.managerPokes.length = 0;
-  await clear(engine);
+beforeEach(() => {
   context = { ...engine, initiator: { type: 'user', id: 'u1', name: 'Ada' } };
 });
 
@@ -26,45 +21,16 @@ const manifest = async (externalId: string) =>
 const patch = (externalId: string, given: unknown, version?: number) => patchManifest(context, externalId, given, { version });
 const nightly = { type: 'cron' as const, expression: '0 2 * * *', timeZone: 'Asia/Tokyo' };
 
-const everything = {
-  pool: 'heavy',
-  priority: 7,
-  maxAttempts: 5,
-  backoff: { initialSeconds: 1, factor: 2.5, maxSeconds: 99, jitter: 0 },
-  timeoutSeconds: 30,
-  isEnabled: false,
-  expectWithinSeconds: 3600,
-  misfire: { fireAll: 4 },
-  misfireThresholdSeconds: 5,
-  jitterSeconds: 10,
-  exclude: [{ type: 'weekdays', weekdays: ['sunday'] }],
-};
+const { misfire: _, exclusions, ...others } = everySetting;
+/** The same as a request states it. */
+const everything = { ...others, misfire: { fireAll: 4 }, exclude: exclusions };
 
 describe('a patch', () => {
   it('changes any setting that may be left out, of an app’s manifest too, and nothing else', async () => {
     await deploy(engine, [{ externalId: 'job', schedule: nightly, input: { a: [1, null] } }]);
     const before = await manifest('job');
     await patch('job', everything);
-    expect(await manifest('job')).toEqual({
-      ...before,
-      pool: 'heavy',
-      priority: 7,
-      max_attempts: 5,
-      backoff_initial_seconds: 1,
-      backoff_factor: 2.5,
-      backoff_max_seconds: 99,
-      backoff_jitter: 0,
-      timeout_seconds: 30,
-      is_enabled: false,
-      next_due_at: null,
-      expect_within_seconds: 3600,
-      misfire_policy: 'fire_all',
-      misfire_limit: 4,
-      misfire_threshold_seconds: 5,
-      jitter_seconds: 10,
-      exclusions: [{ type: 'weekdays', weekdays: ['sunday'] }],
-      version: 2,
-    });
+    expect(await manifest('job')).toEqual({ ...before, ...columnsOfEverySetting, version: 2 });
     expect(engine.doorbell.managerPokes).toEqual([{}]);
   });
 

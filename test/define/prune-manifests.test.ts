@@ -1,18 +1,11 @@
-import { beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { sql } from '../../shared/db/sql.ts';
-import { clear, useEngine, workflowNamed } from '../support/engine.ts';
+import { START, useFreshEngine, workflowNamed } from '../support/engine.ts';
 import { deploy } from './use-sync.ts';
 
-const engine = useEngine();
-const START = '2026-03-02T00:00:00Z';
+const engine = useFreshEngine();
 const keep = { externalId: 'keep' };
 const job = { externalId: 'job' };
-
-beforeEach(async () => {
-  engine.clock.set(START);
-  engine.doorbell.bells.length = 0;
-  await clear(engine);
-});
 
 type Row = Record<string, unknown>;
 const manifests = (externalId: string) =>

@@ -7,7 +7,8 @@ import { removeManifest } from '../../shared/operations/remove-manifest.ts';
 import { disableManifest } from '../../shared/operations/switch-manifest.ts';
 import { trigger } from '../../shared/operations/trigger.ts';
 import { beforeCommit, beforeStatement, settlesOrWaits } from '../engine/interleave.ts';
-import { following, job, START, useRuntime } from './use-runtime.ts';
+import { START } from '../support/engine.ts';
+import { following, job, useRuntime } from './use-runtime.ts';
 import { deploy } from './use-sync.ts';
 
 const { engine, contextOf, put, manifest } = useRuntime();

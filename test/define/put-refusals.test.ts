@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { putManifests } from '../../shared/define/put-manifests.ts';
-import { job, START, useRuntime } from './use-runtime.ts';
+import { START } from '../support/engine.ts';
+import { job, useRuntime } from './use-runtime.ts';
 
 const { engine, contextOf, put, manifest } = useRuntime();
 

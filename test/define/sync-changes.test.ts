@@ -1,19 +1,12 @@
-import { beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { sql } from '../../shared/db/sql.ts';
 import type { ScheduleDefinition } from '../../shared/define/definition.ts';
 import { retryDeadLetter } from '../../shared/operations/resolve-dead-letter.ts';
 import { trigger } from '../../shared/operations/trigger.ts';
-import { clear, useEngine, workflowNamed } from '../support/engine.ts';
-import { deploy } from './use-sync.ts';
+import { clear, useFreshEngine, workflowNamed } from '../support/engine.ts';
+import { deploy, everySetting } from './use-sync.ts';
 
-const engine = useEngine();
-const START = '2026-03-02T00:00:00Z';
-
-beforeEach(async () => {
-  engine.clock.set(START);
-  engine.doorbell.bells.length = 0;
-  await clear(engine);
-});
+const engine = useFreshEngine();
 
 type Row = Record<string, unknown>;
 const manifest = async (externalId: string) =>
@@ -22,22 +15,8 @@ const group = async (name: string) => (await engine.rows<Row>(sql`select * from 
 const nightly: ScheduleDefinition = { type: 'cron', expression: '0 2 * * *', timeZone: 'UTC' };
 
 describe('a setting that the code no longer states', () => {
-  const all = {
-    pool: 'heavy',
-    priority: 7,
-    maxAttempts: 5,
-    backoff: { initialSeconds: 1, factor: 2.5, maxSeconds: 99, jitter: 0 },
-    timeoutSeconds: 30,
-    isEnabled: false,
-    expectWithinSeconds: 3600,
-    misfire: { policy: 'fire_all' as const, limit: 4 },
-    misfireThresholdSeconds: 5,
-    jitterSeconds: 10,
-    exclusions: [{ type: 'weekdays' as const, weekdays: ['sunday' as const] }],
-  };
-
   it('goes back to its default', async () => {
-    await deploy(engine, [{ externalId: 'job', schedule: nightly, ...all }]);
+    await deploy(engine, [{ externalId: 'job', schedule: nightly, ...everySetting }]);
     const { changedFields } = await deploy(engine, [{ externalId: 'job', schedule: nightly }]);
     expect(changedFields).toEqual({
       job: [
@@ -70,7 +49,7 @@ describe('a setting that the code no longer states', () => {
   });
 
   it('stays as an operator has set it since', async () => {
-    await deploy(engine, [{ externalId: 'job', ...all }]);
+    await deploy(engine, [{ externalId: 'job', ...everySetting }]);
     await engine.database.query(
       sql`update waybill.manifest set priority = 9, is_enabled = true, next_due_at = next_occurrence_at, timeout_seconds = null`,
     );

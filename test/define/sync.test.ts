@@ -1,17 +1,11 @@
-import { beforeEach, describe, expect, it } from 'vitest';
-import type { Database } from '../../shared/db/database.ts';
+import { describe, expect, it } from 'vitest';
 import { sql } from '../../shared/db/sql.ts';
 import type { ScheduleDefinition } from '../../shared/define/definition.ts';
-import { clear, useEngine } from '../support/engine.ts';
-import { type Declared, deploy } from './use-sync.ts';
+import { beforeStatement, settlesOrWaits } from '../engine/interleave.ts';
+import { clear, START, useFreshEngine } from '../support/engine.ts';
+import { columnsOfEverySetting, type Declared, deploy, everySetting } from './use-sync.ts';
 
-const engine = useEngine();
-const START = '2026-03-02T00:00:00Z';
-
-beforeEach(async () => {
-  engine.clock.set(START);
-  await clear(engine);
-});
+const engine = useFreshEngine();
 
 type Row = Record<string, unknown>;
 const manifest = async (externalId: string) =>
@@ -44,42 +38,9 @@ describe('a first deployment', () => {
   });
 
   it('stores every option that is stated', async () => {
-    await deploy(engine, [
-      {
-        externalId: 'job',
-        input: { deep: [1, { a: null }] },
-        pool: 'heavy',
-        priority: 7,
-        maxAttempts: 5,
-        backoff: { initialSeconds: 1, factor: 3, maxSeconds: 99, jitter: 0 },
-        timeoutSeconds: 30,
-        isEnabled: false,
-        expectWithinSeconds: 3600,
-        misfire: { policy: 'fire_all', limit: 4 },
-        misfireThresholdSeconds: 5,
-        jitterSeconds: 10,
-        exclusions: [{ type: 'weekdays', weekdays: ['sunday'] }],
-      },
-    ]);
-    expect(await manifest('job')).toMatchObject({
-      input: { deep: [1, { a: null }] },
-      pool: 'heavy',
-      priority: 7,
-      max_attempts: 5,
-      backoff_initial_seconds: 1,
-      backoff_factor: 3,
-      backoff_max_seconds: 99,
-      backoff_jitter: 0,
-      timeout_seconds: 30,
-      is_enabled: false,
-      next_due_at: null,
-      expect_within_seconds: 3600,
-      misfire_policy: 'fire_all',
-      misfire_limit: 4,
-      misfire_threshold_seconds: 5,
-      jitter_seconds: 10,
-      exclusions: [{ type: 'weekdays', weekdays: ['sunday'] }],
-    });
+    const input = { deep: [1, { a: null }] };
+    await deploy(engine, [{ externalId: 'job', input, ...everySetting }]);
+    expect(await manifest('job')).toMatchObject({ input, ...columnsOfEverySetting });
   });
 
   it.each([[null], [undefined], [false], [0], ['text'], [[]]])('stores the input %j', async (input) => {
@@ -138,7 +99,7 @@ describe('deploying the same again', () => {
     await deploy(engine, declared);
     await engine.database.transaction(async (db) => {
       await db.query(sql`update waybill.manifest set success_count = success_count + 1`);
-      expect(await comesToWait(deploy(engine, declared))).toBe(false);
+      expect(await settlesOrWaits(engine.database, deploy(engine, declared))).toBe('settled');
     });
   });
 });
@@ -189,10 +150,10 @@ describe('code wins only for what it states', () => {
           written.resolve();
           await released.promise;
         });
-        await comesToWait(written.promise);
+        await settlesOrWaits(engine.database, written.promise);
       });
       const deploying = deploy({ database }, [{ externalId: 'job', schedule: nightly, input: { version: 2 } }]);
-      await comesToWait(deploying);
+      await settlesOrWaits(engine.database, deploying);
       released.resolve();
       expect(await deploying).toMatchObject({ changed: ['job'] });
       isOver = writing === undefined;
@@ -205,35 +166,6 @@ describe('code wins only for what it states', () => {
     }
   });
 });
-
-/** Runs something just before the statement with this number, counted from 0, is sent. */
-function beforeStatement(database: Database, number: number, interrupt: () => Promise<void>): Database {
-  let count = 0;
-  return {
-    ...database,
-    transaction: (work) =>
-      database.transaction((db) =>
-        work({
-          query: async (statement) => {
-            if (count++ === number) await interrupt();
-            return db.query(statement);
-          },
-        }),
-      ),
-  };
-}
-
-/** Whether this work gets into a state in which a connection waits for a lock; false once it is done without. */
-async function comesToWait(work: Promise<unknown>): Promise<boolean> {
-  let isDone = false;
-  const end = () => {
-    isDone = true;
-  };
-  work.then(end, end);
-  const waiting = sql`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
-  while (!isDone) if ((await engine.rows(waiting)).length) return true;
-  return false;
-}
 
 describe('a schedule', () => {
   it('that is restated, or only surrounded by changes, does not move', async () => {

@@ -2,10 +2,8 @@ import { beforeEach } from 'vitest';
 import { sql } from '../../shared/db/sql.ts';
 import { type PutResult, putManifests, type WriteContext } from '../../shared/define/put-manifests.ts';
 import type { RuntimeManifest } from '../../shared/define/read-runtime-manifest.ts';
-import { clear, type Engine, useEngine } from '../support/engine.ts';
+import { type Engine, useFreshEngine } from '../support/engine.ts';
 import { deploy } from './use-sync.ts';
-
-export const START = '2026-03-02T00:00:00Z';
 
 /** A manifest as a request states it; a test states only what matters to it. */
 export const job = (externalId: string, more: Partial<RuntimeManifest> = {}): RuntimeManifest => ({
@@ -25,13 +23,9 @@ export function useRuntime(): {
   put(...manifests: unknown[]): Promise<PutResult[]>;
   manifest(externalId: string): Promise<Record<string, unknown> | undefined>;
 } {
-  const engine = useEngine({ startAt: START });
+  const engine = useFreshEngine();
   const contextOf = (): WriteContext => ({ ...engine, initiator: { type: 'user', id: 'u1', name: 'Ada' } });
   beforeEach(async () => {
-    engine.clock.set(START);
-    engine.doorbell.bells.length = 0;
-    engine.doorbell.managerPokes.length = 0;
-    await clear(engine);
     await deploy(engine, [{ externalId: 'of-the-app' }]);
   });
   return {

@@ -13,6 +13,41 @@ export interface Deployment {
   version?: number;
 }
 
+/** Every setting of a manifest that may be left out, with a value that is not its default. */
+export const everySetting = {
+  pool: 'heavy',
+  priority: 7,
+  maxAttempts: 5,
+  backoff: { initialSeconds: 1, factor: 2.5, maxSeconds: 99, jitter: 0 },
+  timeoutSeconds: 30,
+  isEnabled: false,
+  expectWithinSeconds: 3600,
+  misfire: { policy: 'fire_all', limit: 4 },
+  misfireThresholdSeconds: 5,
+  jitterSeconds: 10,
+  exclusions: [{ type: 'weekdays', weekdays: ['sunday'] }],
+} satisfies Partial<ManifestDefinition>;
+
+/** The columns of a manifest that has them all. */
+export const columnsOfEverySetting = {
+  pool: 'heavy',
+  priority: 7,
+  max_attempts: 5,
+  backoff_initial_seconds: 1,
+  backoff_factor: 2.5,
+  backoff_max_seconds: 99,
+  backoff_jitter: 0,
+  timeout_seconds: 30,
+  is_enabled: false,
+  next_due_at: null,
+  expect_within_seconds: 3600,
+  misfire_policy: 'fire_all',
+  misfire_limit: 4,
+  misfire_threshold_seconds: 5,
+  jitter_seconds: 10,
+  exclusions: [{ type: 'weekdays', weekdays: ['sunday'] }],
+};
+
 /** The definition of an app that declares these manifests; a test states only what matters to it. Its groups are those that the manifests name. */
 export function define(manifests: Declared[], { owner = 'test', groups = [], workflows }: Deployment = {}): AppDefinition {
   const stated = new Set(groups.map(({ name }) => name));

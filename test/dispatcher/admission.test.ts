@@ -1,19 +1,13 @@
-import { beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { sql } from '../../shared/db/sql.ts';
 import { claimQueuedWork, dispatcherClaim } from '../../shared/dispatcher/cycle.ts';
 import type { ExecutionId, ManifestId, WorkQueueId } from '../../shared/model/ids.ts';
-import { clear, useEngine } from '../support/engine.ts';
+import { START, useFreshEngine } from '../support/engine.ts';
 import { completeExecutions, createGroup, createManifests, entriesOf, liveExecutions, poolOf, queueEntries } from './queue-work.ts';
 
-const engine = useEngine();
+const engine = useFreshEngine();
 const pools = { default: poolOf(100) };
-const START = '2026-03-02T00:00:00Z';
 const MINUTE = 60_000_000;
-
-beforeEach(async () => {
-  engine.clock.set(START);
-  await clear(engine);
-});
 
 async function claim(limit = 100): Promise<WorkQueueId[]> {
   return entriesOf(engine, (await claimQueuedWork(engine.database, { pools, limit })).admitted);

@@ -1,16 +1,11 @@
-import { beforeEach, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { claimQueuedWork } from '../../shared/dispatcher/cycle.ts';
 import type { WorkQueueId } from '../../shared/model/ids.ts';
-import { clear, useEngine } from '../support/engine.ts';
+import { useFreshEngine } from '../support/engine.ts';
 import { completeExecutions, createGroup, type EntryToQueue, entriesOf, liveExecutions, poolOf, queueEntries } from './queue-work.ts';
 
-const engine = useEngine();
+const engine = useFreshEngine();
 const MINUTE = 60_000_000;
-
-beforeEach(async () => {
-  engine.clock.set('2026-03-02T00:00:00Z');
-  await clear(engine);
-});
 
 /** Numbers that look random and are the same in every run. */
 function sequence(seed: number): (below: number) => number {

@@ -1,31 +1,15 @@
 import { join } from 'node:path';
-import { beforeAll, expect, test } from 'vitest';
-import { synthesize } from '../../local/dev/synthesize.ts';
+import { expect, test } from 'vitest';
 import { listExecutions } from '../support/ask-api.ts';
 import { useEmptyDatabase } from '../support/database.ts';
-import { bootStack, editStack, resourceAt } from '../support/edited-stack.ts';
-import { useTemporaryDirectory } from '../support/temporary-directory.ts';
+import { bootStack, stopHeartbeat, useAssembly } from '../support/edited-stack.ts';
 import { waitFor } from '../support/wait-for.ts';
 
-const temporary = useTemporaryDirectory();
+const assembly = useAssembly(join(import.meta.dirname, 'apps/chain.ts'));
 const database = useEmptyDatabase();
-let stack = '';
-
-beforeAll(async () => {
-  const assembly = join(temporary.path, 'assembly');
-  await synthesize({
-    entry: join(import.meta.dirname, 'apps/chain.ts'),
-    outputDirectory: assembly,
-    signal: new AbortController().signal,
-    processes: { noteProcess: async () => {}, forgetProcess: () => {} },
-  });
-  stack = editStack(assembly, join(temporary.path, 'edited'), (resources) => {
-    resourceAt(resources, 'AWS::Scheduler::Schedule', 'Heartbeat/Schedule').Properties!.State = 'DISABLED';
-  });
-}, 180_000);
 
 test('a chain runs to its end with the heartbeat switched off: completion drives it', { timeout: 90_000 }, async () => {
-  const booted = await bootStack(stack, database.url);
+  const booted = await bootStack(assembly.edited('quiet', stopHeartbeat), database.url);
   const done = await waitFor(
     'the end of the chain',
     async () => {

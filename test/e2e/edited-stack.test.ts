@@ -1,30 +1,15 @@
 import { join } from 'node:path';
-import { beforeAll, describe, expect, test } from 'vitest';
-import { synthesize } from '../../local/dev/synthesize.ts';
+import { describe, expect, test } from 'vitest';
 import { isAlive } from '../../local/postgres/read-process.ts';
 import type { Template } from '../../local/template/template.ts';
 import { listExecutions } from '../support/ask-api.ts';
 import { useEmptyDatabase } from '../support/database.ts';
-import { bootStack, editStack, resourceAt } from '../support/edited-stack.ts';
-import { useTemporaryDirectory } from '../support/temporary-directory.ts';
+import { bootStack, resourceAt, useAssembly } from '../support/edited-stack.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 /* What the template says is what runs here: each test changes one thing in it and sees just that change. */
-const temporary = useTemporaryDirectory();
+const { edited } = useAssembly(join(import.meta.dirname, 'apps/report-environment.ts'));
 const patience = { timeout: 60_000 };
-let assembly = '';
-
-beforeAll(async () => {
-  assembly = join(temporary.path, 'assembly');
-  await synthesize({
-    entry: join(import.meta.dirname, 'apps/report-environment.ts'),
-    outputDirectory: assembly,
-    signal: new AbortController().signal,
-    processes: { noteProcess: async () => {}, forgetProcess: () => {} },
-  });
-}, 180_000);
-
-const edited = (name: string, edit: (resources: Template['Resources']) => void) => editStack(assembly, join(temporary.path, name), edit);
 
 /** The first execution, once it is in this state. */
 const awaitExecution = (apiUrl: string, state: string, told: { logs: string[] }) =>

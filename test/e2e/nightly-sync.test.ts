@@ -1,36 +1,23 @@
 import { join } from 'node:path';
-import { beforeAll, expect, test } from 'vitest';
-import { synthesize } from '../../local/dev/synthesize.ts';
+import { expect, test } from 'vitest';
 import type { ExecutionDetail } from '../../shared/operations/describe-execution.ts';
 import type { ManifestDetail } from '../../shared/operations/describe-manifest.ts';
 import { askApi, listExecutions } from '../support/ask-api.ts';
 import { useEmptyDatabase } from '../support/database.ts';
-import { bootStack, editStack, resourceAt } from '../support/edited-stack.ts';
-import { useTemporaryDirectory } from '../support/temporary-directory.ts';
+import { bootStack, resourceAt, stopHeartbeat, useAssembly } from '../support/edited-stack.ts';
 import { waitFor } from '../support/wait-for.ts';
 
-const temporary = useTemporaryDirectory();
+const assembly = useAssembly(join(import.meta.dirname, '../../examples/nightly-sync/app.ts'));
 const database = useEmptyDatabase();
-let stack = '';
 
-beforeAll(async () => {
-  const assembly = join(temporary.path, 'assembly');
-  await synthesize({
-    entry: join(import.meta.dirname, '../../examples/nightly-sync/app.ts'),
-    outputDirectory: assembly,
-    signal: new AbortController().signal,
-    processes: { noteProcess: async () => {}, forgetProcess: () => {} },
-  });
-  stack = editStack(assembly, join(temporary.path, 'edited'), (resources) => {
+test('a plan of six steps runs group by group, and what is parallel really overlaps in time', { timeout: 180_000 }, async () => {
+  const stack = assembly.edited('slow', (resources) => {
     // What ends a group must release the next: no heartbeat comes to help.
-    resourceAt(resources, 'AWS::Scheduler::Schedule', 'Heartbeat/Schedule').Properties!.State = 'DISABLED';
+    stopHeartbeat(resources);
     const { Properties: executor } = resourceAt(resources, 'AWS::Lambda::Function', 'Executor/Function/Resource');
     // Long enough that two of them overlap even when one begins in a process that has to be started first.
     Object.assign((executor!.Environment as { Variables: object }).Variables, { CONNECTOR_MS: '4000' });
   });
-}, 180_000);
-
-test('a plan of six steps runs group by group, and what is parallel really overlaps in time', { timeout: 180_000 }, async () => {
   const booted = await bootStack(stack, database.url);
   const describe = () => booted.logs.slice(-60).join('\n');
   const { kind, steps } = await askApi<ManifestDetail>(booted.apiUrl, '/v1/manifests/nightly-sync');

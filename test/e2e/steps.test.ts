@@ -1,27 +1,16 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { beforeAll, describe, expect, test } from 'vitest';
-import { synthesize } from '../../local/dev/synthesize.ts';
+import { describe, expect, test } from 'vitest';
 import type { ExecutionDetail } from '../../shared/operations/describe-execution.ts';
 import { askApi, listExecutions } from '../support/ask-api.ts';
 import { useEmptyDatabase } from '../support/database.ts';
-import { bootStack, editStack, resourceAt } from '../support/edited-stack.ts';
+import { bootStack, resourceAt, stopHeartbeat, useAssembly } from '../support/edited-stack.ts';
 import { useTemporaryDirectory } from '../support/temporary-directory.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 const temporary = useTemporaryDirectory();
+const assembly = useAssembly(join(import.meta.dirname, 'apps/steps.ts'));
 const LEASE_SECONDS = 3;
-let assembly = '';
-
-beforeAll(async () => {
-  assembly = join(temporary.path, 'assembly');
-  await synthesize({
-    entry: join(import.meta.dirname, 'apps/steps.ts'),
-    outputDirectory: assembly,
-    signal: new AbortController().signal,
-    processes: { noteProcess: async () => {}, forgetProcess: () => {} },
-  });
-}, 180_000);
 
 async function ask(apiUrl: string, path: string): Promise<void> {
   const response = await fetch(new URL(path, apiUrl), { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{}' });
@@ -40,7 +29,7 @@ describe('a workflow of forty seconds in a function that ends after eight', () =
 
   test('runs each step once, and goes on after five kill -9 from the steps that were completed', { timeout: 240_000 }, async () => {
     const ledger = join(temporary.path, 'ledger');
-    const stack = editStack(assembly, join(temporary.path, 'short'), (resources) => {
+    const stack = assembly.edited('short', (resources) => {
       const { Properties: executor } = resourceAt(resources, 'AWS::Lambda::Function', 'Executor/Function/Resource');
       executor!.Timeout = 8;
       Object.assign((executor!.Environment as { Variables: object }).Variables, {
@@ -109,10 +98,7 @@ describe('a workflow that sleeps, with the heartbeat switched off', () => {
   const database = useEmptyDatabase();
 
   test('waits without a function, and a delayed wake brings it back', { timeout: 90_000 }, async () => {
-    const stack = editStack(assembly, join(temporary.path, 'quiet'), (resources) => {
-      resourceAt(resources, 'AWS::Scheduler::Schedule', 'Heartbeat/Schedule').Properties!.State = 'DISABLED';
-    });
-    const booted = await bootStack(stack, database.url);
+    const booted = await bootStack(assembly.edited('quiet', stopHeartbeat), database.url);
     await ask(booted.apiUrl, '/v1/manifests/resting/trigger');
     const look = async (state: string) => (await listExecutions(booted.apiUrl, `manifest=resting&state=${state}`))[0];
     await waitFor('the run to sleep', () => look('waiting'), { seconds: 30, describe: () => booted.logs.join('\n') });

@@ -4,6 +4,36 @@ import { checkInvariants } from '../support/check-invariants.ts';
 import { type Claimant, claimants, claimInPairs, type Pair } from './claimants.ts';
 import { type RunRow, useWorld } from './use-world.ts';
 
+/** After whoever asked for a run of the manifest as it is, and of no occurrence. */
+const afterPlainRun: Record<Claimant, string> = {
+  tick: 'manifest (overlap)',
+  dependency: 'manifest',
+  activation: 'manifest',
+  retry: 'first run!, first run#2, manifest',
+  trigger: 'manifest',
+  'trigger with input': 'manifest (refused)',
+  'delayed trigger': 'manifest',
+  'delayed trigger with input': 'manifest, input 2@02:14',
+  'dead-letter retry': 'first run!, first run#2, manifest',
+  fire_all: 'manifest, manifest@00:11, manifest@00:12, manifest@00:13',
+  backfill: 'manifest, backfill@01-02, backfill@01-12',
+};
+
+/** After whoever brings a run back that has failed. */
+const afterRetry: Record<Claimant, string> = {
+  tick: 'first run!, first run#2 (overlap)',
+  dependency: 'first run!, first run#2, manifest',
+  activation: 'first run!, first run#2, activation',
+  retry: 'first run!, first run#2!, first run#3',
+  trigger: 'first run!, first run#2',
+  'trigger with input': 'first run!, first run#2, input 2',
+  'delayed trigger': 'first run!, first run#2',
+  'delayed trigger with input': 'first run!, first run#2, input 2@02:14',
+  'dead-letter retry': 'first run!, first run#2!, first run#3',
+  fire_all: 'first run!, first run#2, manifest@00:11, manifest@00:12, manifest@00:13',
+  backfill: 'first run!, first run#2, backfill@01-02, backfill@01-12',
+};
+
 /**
  * What runs after one claimant of a manifest's place came, then another, and everything was drained: each run by where its input is from, `@` its occurrence, `#` its
  * attempt from the second on, `!` if it failed. Then `overlap` if an occurrence was skipped for it, and `refused` if the second was told so.
@@ -23,19 +53,7 @@ const expected: Record<Claimant, Record<Claimant, string>> = {
     fire_all: 'manifest@00:04, manifest@00:11, manifest@00:12, manifest@00:13',
     backfill: 'manifest@00:04, backfill@01-02, backfill@01-12',
   },
-  dependency: {
-    tick: 'manifest (overlap)',
-    dependency: 'manifest',
-    activation: 'manifest',
-    retry: 'first run!, first run#2, manifest',
-    trigger: 'manifest',
-    'trigger with input': 'manifest (refused)',
-    'delayed trigger': 'manifest',
-    'delayed trigger with input': 'manifest, input 2@02:14',
-    'dead-letter retry': 'first run!, first run#2, manifest',
-    fire_all: 'manifest, manifest@00:11, manifest@00:12, manifest@00:13',
-    backfill: 'manifest, backfill@01-02, backfill@01-12',
-  },
+  dependency: afterPlainRun,
   activation: {
     tick: 'activation (overlap)',
     dependency: 'activation',
@@ -49,32 +67,8 @@ const expected: Record<Claimant, Record<Claimant, string>> = {
     fire_all: 'activation, manifest@00:11, manifest@00:12, manifest@00:13',
     backfill: 'activation, backfill@01-02, backfill@01-12',
   },
-  retry: {
-    tick: 'first run!, first run#2 (overlap)',
-    dependency: 'first run!, first run#2, manifest',
-    activation: 'first run!, first run#2, activation',
-    retry: 'first run!, first run#2!, first run#3',
-    trigger: 'first run!, first run#2',
-    'trigger with input': 'first run!, first run#2, input 2',
-    'delayed trigger': 'first run!, first run#2',
-    'delayed trigger with input': 'first run!, first run#2, input 2@02:14',
-    'dead-letter retry': 'first run!, first run#2!, first run#3',
-    fire_all: 'first run!, first run#2, manifest@00:11, manifest@00:12, manifest@00:13',
-    backfill: 'first run!, first run#2, backfill@01-02, backfill@01-12',
-  },
-  trigger: {
-    tick: 'manifest (overlap)',
-    dependency: 'manifest',
-    activation: 'manifest',
-    retry: 'first run!, first run#2, manifest',
-    trigger: 'manifest',
-    'trigger with input': 'manifest (refused)',
-    'delayed trigger': 'manifest',
-    'delayed trigger with input': 'manifest, input 2@02:14',
-    'dead-letter retry': 'first run!, first run#2, manifest',
-    fire_all: 'manifest, manifest@00:11, manifest@00:12, manifest@00:13',
-    backfill: 'manifest, backfill@01-02, backfill@01-12',
-  },
+  retry: afterRetry,
+  trigger: afterPlainRun,
   'trigger with input': {
     tick: 'input 1 (overlap)',
     dependency: 'input 1',
@@ -114,19 +108,7 @@ const expected: Record<Claimant, Record<Claimant, string>> = {
     fire_all: 'manifest@00:11, manifest@00:12, manifest@00:13, input 1@02:04',
     backfill: 'backfill@01-02, backfill@01-12, input 1@02:04',
   },
-  'dead-letter retry': {
-    tick: 'first run!, first run#2 (overlap)',
-    dependency: 'first run!, first run#2, manifest',
-    activation: 'first run!, first run#2, activation',
-    retry: 'first run!, first run#2!, first run#3',
-    trigger: 'first run!, first run#2',
-    'trigger with input': 'first run!, first run#2, input 2',
-    'delayed trigger': 'first run!, first run#2',
-    'delayed trigger with input': 'first run!, first run#2, input 2@02:14',
-    'dead-letter retry': 'first run!, first run#2!, first run#3',
-    fire_all: 'first run!, first run#2, manifest@00:11, manifest@00:12, manifest@00:13',
-    backfill: 'first run!, first run#2, backfill@01-02, backfill@01-12',
-  },
+  'dead-letter retry': afterRetry,
   fire_all: {
     tick: 'manifest@00:14, manifest@00:01, manifest@00:02, manifest@00:03',
     dependency: 'manifest, manifest@00:01, manifest@00:02, manifest@00:03',

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { sql } from '../../shared/db/sql.ts';
+import type { ExecutionId } from '../../shared/model/ids.ts';
 import { cancelEntry } from '../../shared/operations/cancel-entry.ts';
 import { disableManifest, enableManifest } from '../../shared/operations/switch-manifest.ts';
 import { trigger } from '../../shared/operations/trigger.ts';
@@ -16,6 +17,17 @@ async function succeed(...ids: string[]) {
     await trigger(world.context, { externalId });
     await world.drain();
   }
+}
+
+/** Declares a parent and its child, runs the parent and admits the child; gives the execution, which nobody else delivers. */
+async function admitChild(): Promise<ExecutionId> {
+  await world.sync([...manual('a'), { externalId: child, schedule: following('a') }]);
+  await trigger(world.context, { externalId: 'a' });
+  await world.cycle();
+  await world.manage();
+  await world.dispatch();
+  const [bell] = world.doorbell.bells.splice(0);
+  return bell!.executionId;
 }
 
 describe('a dependent', () => {
@@ -70,28 +82,18 @@ describe('a dependent', () => {
   });
 
   it('whose parent succeeds again while it runs runs once more', async () => {
-    await world.sync([...manual('a'), { externalId: child, schedule: following('a') }]);
-    await trigger(world.context, { externalId: 'a' });
-    await world.cycle();
-    await world.manage();
-    await world.dispatch();
-    const [bell] = world.doorbell.bells.splice(0);
+    const executionId = await admitChild();
     await succeed('a');
     expect(await world.manifest(child)).toMatchObject({ last_skip_reason: 'running' });
-    await world.execute([bell!.executionId]);
+    await world.execute([executionId]);
     await world.drain();
     expect(await world.runs(child)).toMatchObject([{ state: 'completed' }, { state: 'completed' }]);
   });
 
   it('runs once more for any number of successes while it runs', async () => {
-    await world.sync([...manual('a'), { externalId: child, schedule: following('a') }]);
-    await trigger(world.context, { externalId: 'a' });
-    await world.cycle();
-    await world.manage();
-    await world.dispatch();
-    const [bell] = world.doorbell.bells.splice(0);
+    const executionId = await admitChild();
     await succeed('a', 'a', 'a');
-    await world.execute([bell!.executionId]);
+    await world.execute([executionId]);
     await world.drain();
     expect(await runCount(child)).toBe(2);
   });

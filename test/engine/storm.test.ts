@@ -2,7 +2,6 @@ import { randomInt } from 'node:crypto';
 import { setImmediate as turn } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { sql } from '../../shared/db/sql.ts';
-import { WaybillError } from '../../shared/errors.ts';
 import { cancelEntry } from '../../shared/operations/cancel-entry.ts';
 import { cancelExecution } from '../../shared/operations/cancel-execution.ts';
 import { changeGroup } from '../../shared/operations/change-group.ts';
@@ -10,6 +9,7 @@ import { acknowledgeDeadLetter, retryDeadLetter } from '../../shared/operations/
 import { disableManifest, enableManifest } from '../../shared/operations/switch-manifest.ts';
 import { trigger } from '../../shared/operations/trigger.ts';
 import { checkInvariants } from '../support/check-invariants.ts';
+import { beginStorm, calmDown } from './storm.ts';
 import { type Declared, following, minuteAfterEnd, none, useWorld } from './use-world.ts';
 
 const STORM_MS = 8_000;
@@ -82,21 +82,7 @@ it('everything at once, for a while: no error, no rule broken, no trigger lost, 
     return 'done';
   };
   await world.sync(declared);
-  const errors: unknown[] = [];
-  const counts: Record<string, number> = {};
-  const endsAt = Date.now() + STORM_MS;
-  /** Does it over and over. What people are told is no error; anything else is. */
-  async function keepDoing(name: string, deed: () => Promise<unknown>) {
-    while (Date.now() < endsAt && !errors.length) {
-      try {
-        await deed();
-        counts[name] = (counts[name] ?? 0) + 1;
-      } catch (error) {
-        if (!(error instanceof WaybillError)) errors.push(new Error(`${name}: ${String(error)}`, { cause: error }));
-      }
-      await turn();
-    }
-  }
+  const { errors, counts, keepDoing } = beginStorm(STORM_MS);
   const execute = async (): Promise<unknown> => {
     const bells = world.doorbell.bells.splice(0, 1 + randomInt(4)).map(({ executionId }) => executionId);
     if (!bells.length) return world.rows(sql`select`);
@@ -127,11 +113,7 @@ it('everything at once, for a while: no error, no rule broken, no trigger lost, 
   for (const { externalId } of declared) await enableManifest(world.context, externalId);
   const letters = await world.rows<{ id: string }>(sql`select id::text from waybill.dead_letter where status = 'awaiting_intervention'`);
   for (const { id } of letters) await acknowledgeDeadLetter(world.context, id);
-  for (let look = 0; look < 4; look++) {
-    await world.drain();
-    world.clock.advance(301);
-  }
-  await world.drain();
+  await calmDown(world);
   expect(await world.rows(sql`select from waybill.work_queue where status = 'queued'`)).toEqual([]);
   expect(await world.rows(sql`select from waybill.execution where finished_at is null`)).toEqual([]);
   expect(

@@ -1,20 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import { beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { sql } from '../../shared/db/sql.ts';
 import { claimExecutions } from '../../shared/executor/claim-executions.ts';
 import type { ExecutionId } from '../../shared/model/ids.ts';
-import { clear, pools, useEngine, workflowNamed } from '../support/engine.ts';
+import { pools, START, useFreshEngine, workflowNamed } from '../support/engine.ts';
 
-const engine = useEngine();
-const START = '2026-03-02T00:00:00Z';
-
-beforeEach(async () => {
-  engine.clock.set(START);
-  engine.doorbell.bells.length = 0;
-  engine.doorbell.managerPokes.length = 0;
-  engine.doorbell.dispatcherPokes = 0;
-  await clear(engine);
-});
+const engine = useFreshEngine();
 
 const manifest = async (externalId: string) => {
   const [row] = await engine.rows<Record<string, unknown>>(

@@ -1,14 +1,10 @@
 import { beforeEach, expect, it } from 'vitest';
 import { sql } from '../../shared/db/sql.ts';
-import { clear, useEngine, workflowNamed } from '../support/engine.ts';
+import { START, useFreshEngine, workflowNamed } from '../support/engine.ts';
 
-const engine = useEngine();
-const START = '2026-03-02T00:00:00Z';
+const engine = useFreshEngine();
 
 beforeEach(async () => {
-  engine.clock.set(START);
-  engine.doorbell.bells.length = 0;
-  await clear(engine);
   await engine.sync([{ externalId: 'job', maxAttempts: 3 }]);
   await engine.manage();
   await engine.dispatch();

@@ -1,10 +1,6 @@
-import { createHash } from 'node:crypto';
 import { cpSync } from 'node:fs';
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { text } from 'node:stream/consumers';
-import { afterAll, beforeAll, beforeEach, expect, it, vi } from 'vitest';
+import { beforeAll, beforeEach, expect, it, vi } from 'vitest';
 import { bundleFunction } from '../../infra/bundle/bundle-function.ts';
 import { packageRoot } from '../../infra/bundle/package-root.ts';
 import { writeDeployment, writeManifests } from '../../infra/bundle/write-manifests.ts';
@@ -12,11 +8,12 @@ import type { SyncReport } from '../../shared/define/sync.ts';
 import { type Declared, define } from '../define/use-sync.ts';
 import { useDatabase } from '../support/database.ts';
 import { useTemporaryDirectory } from '../support/temporary-directory.ts';
+import { useAws } from './use-aws.ts';
 
 /* The bundles of migrate and sync as a deployment uploads them, each deployment with its own definitions beside the same code. */
 const database = useDatabase();
 const temporary = useTemporaryDirectory();
-let aws: Server;
+const aws = useAws();
 let first: Deployment;
 let second: Deployment;
 
@@ -30,25 +27,10 @@ beforeAll(async () => {
     });
   bundle('migrate', { migrations: join(packageRoot, 'shared/db/migrations') });
   bundle('sync');
-  aws = createServer(async (request, response) => {
-    const { MessageBody = '' } = JSON.parse(await text(request));
-    const MD5OfMessageBody = createHash('md5').update(MessageBody).digest('hex');
-    const isSecret = String(request.headers['x-amz-target']).includes('GetSecretValue');
-    response.end(JSON.stringify(isSecret ? { SecretString: database.url } : { MessageId: 'm', MD5OfMessageBody }));
-  });
-  await new Promise<void>((resolve) => aws.listen(0, '127.0.0.1', resolve));
-  vi.stubEnv('AWS_ENDPOINT_URL', `http://127.0.0.1:${(aws.address() as AddressInfo).port}`);
-  vi.stubEnv('AWS_REGION', 'eu-west-1');
-  vi.stubEnv('AWS_ACCESS_KEY_ID', 'test');
-  vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'test');
-  vi.stubEnv('WAYBILL_DATABASE_SECRET_ID', 'waybill/database-url');
+  aws.secret = { status: 200, body: { SecretString: database.url } };
   vi.stubEnv('WAYBILL_WAKE_QUEUE_URL', 'https://sqs.eu-west-1.amazonaws.com/123456789012/wake');
   first = await upload('first', { externalId: 'job', priority: 1 });
   second = await upload('second', { externalId: 'job', priority: 2 });
-});
-afterAll(async () => {
-  vi.unstubAllEnvs();
-  await new Promise((resolve) => aws.close(resolve));
 });
 beforeEach(() => database.pool.query('truncate waybill.manifest, waybill.manifest_group, waybill.workflow, waybill.deployment cascade'));
 

@@ -1,28 +1,8 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { type Database, openDatabase } from '../../shared/db/database.ts';
-import { prune } from '../../shared/housekeeping/prune.ts';
-import { lease, plantIn } from '../operations/plant.ts';
-import { useDatabase } from '../support/database.ts';
+import { describe, expect, it } from 'vitest';
+import { lease } from '../operations/plant.ts';
+import { daysAgo, failed, OLD, useHousekeeping } from './use-housekeeping.ts';
 
-const server = useDatabase();
-let database: Database;
-let plant: ReturnType<typeof plantIn>;
-
-beforeAll(() => {
-  database = openDatabase({ url: server.url });
-  plant = plantIn(server.pool);
-});
-afterAll(() => database.close());
-beforeEach(() =>
-  server.pool.query(
-    `truncate waybill.manifest_group, waybill.manifest, waybill.execution, waybill.dead_letter, waybill.work_queue cascade`,
-  ),
-);
-
-const daysAgo = (days: number) => new Date(Date.now() - days * 86_400_000);
-const OLD = daysAgo(100);
-const ended = { state: 'failed', failure_code: 'thrown', finished_at: OLD, created_at: OLD };
-const run = () => prune(database, { retentionDays: 90 });
+const { server, database, plant, run, left } = useHousekeeping('manifest_group', 'manifest', 'execution', 'dead_letter', 'work_queue');
 
 async function plantOrphan(name: string, orphanedAt: Date | null): Promise<string> {
   const id = await plant.group(name);
@@ -36,7 +16,6 @@ async function readGroups(): Promise<{ id: string; isOrphan: boolean }[]> {
   );
   return rows;
 }
-const left = async () => (await readGroups()).map(({ id }) => id);
 
 const inUse: [string, (groupId: string) => Promise<unknown>][] = [
   ['a manifest', () => plant.manifest('job', { group: 'orphan' })],
@@ -57,7 +36,7 @@ const inUse: [string, (groupId: string) => Promise<unknown>][] = [
   [
     'a run whose dead letter awaits a person',
     async (group_id) => {
-      const execution_id = await plant.execution({ ...ended, group_id });
+      const execution_id = await plant.execution({ ...failed, group_id });
       await plant.deadLetter({ execution_id, run_id: execution_id });
     },
   ],
@@ -66,7 +45,7 @@ const inUse: [string, (groupId: string) => Promise<unknown>][] = [
 describe('a group that only history names', () => {
   it('is marked, and goes when the mark is older than the retention', async () => {
     const id = await plantOrphan('young', null);
-    await plant.execution({ ...ended, finished_at: daysAgo(1), group_id: id });
+    await plant.execution({ ...failed, finished_at: daysAgo(1), group_id: id });
     await plantOrphan('old', OLD);
     expect(await run()).toMatchObject({ groupCount: 1 });
     expect(await readGroups()).toEqual([{ id, isOrphan: true }]);
@@ -82,7 +61,7 @@ describe('a group that only history names', () => {
   it('goes in the pass in which the last of its history goes', async () => {
     const id = await plantOrphan('old', OLD);
     const entry = await plant.entry({ group_id: id, status: 'dispatched', dispatched_at: OLD, created_at: OLD });
-    await plant.execution({ ...ended, group_id: id, work_queue_id: entry });
+    await plant.execution({ ...failed, group_id: id, work_queue_id: entry });
     expect(await run()).toMatchObject({ executionCount: 1, entryCount: 1, groupCount: 1 });
   });
 
@@ -90,29 +69,29 @@ describe('a group that only history names', () => {
     [
       'an attempt of a run that stays as a whole',
       async (group_id: string) => {
-        const first = await plant.execution({ ...ended, group_id });
-        await plant.execution({ ...ended, finished_at: daysAgo(1), run_id: first, attempt: 2, group_id: await plant.group('other') });
+        const first = await plant.execution({ ...failed, group_id });
+        await plant.execution({ ...failed, finished_at: daysAgo(1), run_id: first, attempt: 2, group_id: await plant.group('other') });
       },
     ],
     [
       'an entry whose execution is still there',
       async (group_id: string) => {
         const entry = await plant.entry({ group_id, status: 'dispatched', dispatched_at: OLD, created_at: OLD });
-        await plant.execution({ ...ended, finished_at: daysAgo(1), work_queue_id: entry, group_id: await plant.group('other') });
+        await plant.execution({ ...failed, finished_at: daysAgo(1), work_queue_id: entry, group_id: await plant.group('other') });
       },
     ],
   ])('stays while that is %s', async (_, name) => {
     const id = await plantOrphan('orphan', OLD);
     await name(id);
     await run();
-    expect(await left()).toContain(id);
+    expect(await left('manifest_group')).toContain(id);
   });
 
   it('does not keep others from going, of which a pass removes a hundred', async () => {
     const kept: string[] = [];
     for (let index = 0; index < 20; index++) {
       const group_id = await plantOrphan(`kept-${index}`, daysAgo(200));
-      const first = await plant.execution({ ...ended, group_id });
+      const first = await plant.execution({ ...failed, group_id });
       await plant.execution({ state: 'in_progress', ...lease, run_id: first, attempt: 2 });
       kept.push(group_id);
     }
@@ -121,7 +100,7 @@ describe('a group that only history names', () => {
     );
     expect(await run()).toMatchObject({ groupCount: 100 });
     expect(await run()).toMatchObject({ groupCount: 30 });
-    expect(await left()).toEqual(kept);
+    expect(await left('manifest_group')).toEqual(kept);
   });
 });
 

@@ -1,30 +1,9 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { type Database, openDatabase } from '../../shared/db/database.ts';
-import { type PruneOptions, prune } from '../../shared/housekeeping/prune.ts';
-import { lease, plantIn } from '../operations/plant.ts';
-import { useDatabase } from '../support/database.ts';
+import { describe, expect, it } from 'vitest';
+import { lease } from '../operations/plant.ts';
+import { daysAgo, failed, OLD, useHousekeeping } from './use-housekeeping.ts';
 
-const server = useDatabase();
-let database: Database;
-let plant: ReturnType<typeof plantIn>;
-
-beforeAll(() => {
-  database = openDatabase({ url: server.url });
-  plant = plantIn(server.pool);
-});
-afterAll(() => database.close());
-beforeEach(() => server.pool.query(`truncate waybill.manifest, waybill.execution, waybill.dead_letter, waybill.work_queue cascade`));
-
-const daysAgo = (days: number) => new Date(Date.now() - days * 86_400_000);
-const OLD = daysAgo(100);
+const { server, database, plant, run, left } = useHousekeeping('manifest', 'execution', 'dead_letter', 'work_queue');
 const deleted = { deleted_at: OLD };
-const ended = { state: 'failed', failure_code: 'thrown', finished_at: OLD, created_at: OLD };
-const run = (options: Partial<PruneOptions> = {}) => prune(database, { retentionDays: 90, ...options });
-
-async function left(table = 'manifest'): Promise<string[]> {
-  const { rows } = await server.pool.query(`select t.id::text from waybill.${table} t order by t.id`);
-  return rows.map(({ id }) => id);
-}
 
 describe('a manifest that was deleted before the retention', () => {
   it('goes when nothing names it, and takes its edges, steps and backfills along', async () => {
@@ -42,7 +21,7 @@ describe('a manifest that was deleted before the retention', () => {
       [gone],
     );
     expect(await run()).toMatchObject({ manifestCount: 2 });
-    expect(await left()).toEqual([parent]);
+    expect(await left('manifest')).toEqual([parent]);
     expect([await left('plan_step'), await left('backfill')]).toEqual([[], []]);
     expect((await server.pool.query('select from waybill.manifest_dependency')).rowCount).toBe(0);
   });
@@ -52,7 +31,7 @@ describe('a manifest that was deleted before the retention', () => {
     const entry = { manifest_id: manifestId, created_at: OLD };
     const dispatched = await plant.entry({ ...entry, status: 'dispatched', dispatched_at: OLD });
     await plant.entry({ ...entry, status: 'cancelled', cancelled_at: OLD });
-    const execution = await plant.execution({ ...ended, manifest_id: manifestId, work_queue_id: dispatched });
+    const execution = await plant.execution({ ...failed, manifest_id: manifestId, work_queue_id: dispatched });
     await plant.deadLetter({
       manifest_id: manifestId,
       execution_id: execution,
@@ -61,14 +40,14 @@ describe('a manifest that was deleted before the retention', () => {
       resolved_at: OLD,
     });
     expect(await run()).toMatchObject({ executionCount: 1, entryCount: 2, manifestCount: 1 });
-    expect(await left()).toEqual([]);
+    expect(await left('manifest')).toEqual([]);
   });
 
   it('waits for another pass when there was no time for all that could name it', async () => {
     const manifestId = await plant.manifest('gone', deleted);
-    for (let index = 0; index < 3; index++) await plant.execution(ended);
+    for (let index = 0; index < 3; index++) await plant.execution(failed);
     expect(await run({ batchSize: 2, hasTime: () => false })).toMatchObject({ executionCount: 2, manifestCount: 0 });
-    expect(await left()).toEqual([manifestId]);
+    expect(await left('manifest')).toEqual([manifestId]);
     expect(await run()).toMatchObject({ manifestCount: 1 });
   });
 });
@@ -80,24 +59,24 @@ describe('a manifest stays', () => {
   ])('%s', async (_, columns) => {
     const id = await plant.manifest('job', columns);
     await run();
-    expect(await left()).toEqual([id]);
+    expect(await left('manifest')).toEqual([id]);
   });
 
   const naming: [string, (manifestId: string) => Promise<unknown>][] = [
     ['an unfinished execution', (manifest_id) => plant.execution({ state: 'in_progress', ...lease, manifest_id })],
-    ['an execution that ended recently', (manifest_id) => plant.execution({ ...ended, finished_at: daysAgo(1), manifest_id })],
+    ['an execution that ended recently', (manifest_id) => plant.execution({ ...failed, finished_at: daysAgo(1), manifest_id })],
     ['a queued entry', (manifest_id) => plant.entry({ manifest_id, created_at: OLD })],
     [
       'an entry whose execution is still there',
       async (manifest_id) => {
         const id = await plant.entry({ manifest_id, created_at: OLD, status: 'dispatched', dispatched_at: OLD });
-        await plant.execution({ ...ended, finished_at: daysAgo(1), work_queue_id: id });
+        await plant.execution({ ...failed, finished_at: daysAgo(1), work_queue_id: id });
       },
     ],
     [
       'a dead letter',
       async (manifest_id) => {
-        const execution_id = await plant.execution(ended);
+        const execution_id = await plant.execution(failed);
         await plant.deadLetter({ manifest_id, execution_id, run_id: execution_id });
       },
     ],
@@ -110,7 +89,7 @@ describe('a manifest stays', () => {
     const id = await plant.manifest('job', deleted);
     await name(id);
     expect(await run()).toMatchObject({ manifestCount: 0 });
-    expect(await left()).toContain(id);
+    expect(await left('manifest')).toContain(id);
   });
 
   it('while somebody holds it', async () => {
@@ -120,7 +99,7 @@ describe('a manifest stays', () => {
       await db.query({ text: 'select from waybill.manifest where id = $1 for key share', values: [held] });
       expect(await run()).toMatchObject({ manifestCount: 1 });
     });
-    expect(await left()).toEqual([held]);
+    expect(await left('manifest')).toEqual([held]);
   });
 
   it('and does not keep others from going that were deleted later', async () => {
@@ -132,6 +111,6 @@ describe('a manifest stays', () => {
     }
     for (let index = 0; index < 5; index++) await plant.manifest(`gone-${index}`, { deleted_at: daysAgo(99) });
     expect(await run({ batchSize: 2 })).toMatchObject({ manifestCount: 5 });
-    expect(await left()).toEqual(kept);
+    expect(await left('manifest')).toEqual(kept);
   });
 });

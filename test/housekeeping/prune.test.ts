@@ -1,37 +1,23 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { type Database, openDatabase } from '../../shared/db/database.ts';
+import { describe, expect, it } from 'vitest';
+import type { Database } from '../../shared/db/database.ts';
 import { type PruneOptions, prune } from '../../shared/housekeeping/prune.ts';
-import { lease, plantIn } from '../operations/plant.ts';
-import { useDatabase } from '../support/database.ts';
+import { lease } from '../operations/plant.ts';
+import { daysAgo, failed, OLD, useHousekeeping } from './use-housekeeping.ts';
 
-const server = useDatabase();
-let database: Database;
-let plant: ReturnType<typeof plantIn>;
-
-beforeAll(() => {
-  database = openDatabase({ url: server.url });
-  plant = plantIn(server.pool);
-});
-afterAll(() => database.close());
-beforeEach(() =>
-  server.pool.query(`truncate waybill.execution, waybill.execution_step, waybill.execution_log, waybill.dead_letter, waybill.work_queue,
-                              waybill.idempotency_key, waybill.notification, waybill.audit_event`),
+const { server, database, plant, run, left } = useHousekeeping(
+  'execution',
+  'execution_step',
+  'execution_log',
+  'dead_letter',
+  'work_queue',
+  'idempotency_key',
+  'notification',
+  'audit_event',
 );
 
-const daysAgo = (days: number) => new Date(Date.now() - days * 86_400_000);
-const OLD = daysAgo(100);
 const old = { state: 'completed', finished_at: OLD, created_at: OLD };
 const recent = { ...old, finished_at: daysAgo(1) };
-const failed = { ...old, state: 'failed', failure_code: 'thrown' };
 const running = { state: 'in_progress', ...lease };
-
-const run = (options: Partial<PruneOptions> = {}) => prune(database, { retentionDays: 90, ...options });
-
-/** What is left in a table, by id. */
-async function left(table: string): Promise<string[]> {
-  const { rows } = await server.pool.query(`select id::text from waybill.${table} order by id`);
-  return rows.map(({ id }) => id);
-}
 
 describe('a run that ended before the retention', () => {
   it('goes as a whole: all attempts, what ran below them, steps, logs, resolved dead letters and entries', async () => {

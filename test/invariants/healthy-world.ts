@@ -1,4 +1,4 @@
-import { ago, ahead, lease, type World } from './world.ts';
+import { ago, ahead, lease, stepOf, type World } from './world.ts';
 
 const failed = { state: 'failed', failure_code: 'thrown', finished_at: ago(900) };
 /** Available for long, in a pool that has room: only what a test says about it keeps it back. */
@@ -161,14 +161,7 @@ async function plantPlan(world: World): Promise<void> {
     group_count: 3,
     current_group_index: 1,
   });
-  const step = (groupIndex: number, position: number) => ({
-    parent_id: plan.id,
-    root_id: plan.id,
-    origin: 'plan',
-    group_index: groupIndex,
-    position,
-    step_name: `step ${groupIndex}.${position}`,
-  });
+  const step = stepOf(plan.id);
   await world.admitted({ ...step(0, 0), state: 'completed', started_at: ago(3_500), finished_at: ago(1_800) });
   await world.admitted({ ...step(1, 0), state: 'failed', failure_code: 'thrown', started_at: ago(1_700), finished_at: ago(1_600) });
   const retry = await world.execution({ ...step(1, 0), attempt: 2, state: 'waiting' });

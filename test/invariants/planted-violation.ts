@@ -1,4 +1,4 @@
-import { ago, type World } from './world.ts';
+import { ago, stepOf, type World } from './world.ts';
 
 export interface PlantedViolation {
   /** What is planted, as the rest of the sentence "sees …". */
@@ -21,7 +21,7 @@ export async function manifestSubject(world: World, id: number): Promise<string>
 }
 
 /** A plan of two groups that runs for an hour, without steps; gives what a step at a place of it needs. */
-export async function plantPlan(world: World): Promise<(groupIndex: number, position: number) => Record<string, unknown>> {
+export async function plantPlan(world: World): Promise<ReturnType<typeof stepOf>> {
   const plan = await world.admitted({
     manifest_id: await world.manifest({ kind: 'plan' }),
     workflow_name: null,
@@ -30,12 +30,5 @@ export async function plantPlan(world: World): Promise<(groupIndex: number, posi
     group_count: 2,
     current_group_index: 0,
   });
-  return (groupIndex, position) => ({
-    parent_id: plan.id,
-    root_id: plan.id,
-    origin: 'plan',
-    group_index: groupIndex,
-    position,
-    step_name: `step ${groupIndex}.${position}`,
-  });
+  return stepOf(plan.id);
 }

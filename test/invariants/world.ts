@@ -11,6 +11,18 @@ export const ahead = (seconds: number) => ago(-seconds);
 /** What an execution in progress cannot do without. */
 export const lease = () => ({ lease_token: '00000000-0000-4000-8000-000000000001', lease_expires_at: ahead(45) });
 
+/** What a step at a place of a plan's execution needs. */
+export const stepOf =
+  (planId: number) =>
+  (groupIndex: number, position: number): Columns => ({
+    parent_id: planId,
+    root_id: planId,
+    origin: 'plan',
+    group_index: groupIndex,
+    position,
+    step_name: `step ${groupIndex}.${position}`,
+  });
+
 /** Rows inside a transaction that is rolled back, with the constraints dropped that forbid them: a world of a test's own. */
 export interface World extends Db {
   group(columns?: Columns): Promise<number>;

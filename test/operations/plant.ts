@@ -2,8 +2,13 @@ import type pg from 'pg';
 
 type Columns = Record<string, unknown>;
 
+/** As much of a pool as planting needs. */
+interface Ground {
+  query(text: string, values?: unknown[]): Promise<pg.QueryResult>;
+}
+
 /** Writes rows as the scheduler would leave them; a test states only the columns that matter to it. */
-export function plantIn(pool: pg.Pool) {
+export function plantIn(pool: Ground) {
   async function insert(table: string, columns: Columns): Promise<string> {
     const names = Object.keys(columns);
     const holes = names.map((_, index) => `$${index + 1}`);

@@ -6,14 +6,12 @@ import { readManifest } from '../../shared/operations/read-manifest.ts';
 import { removeManifest } from '../../shared/operations/remove-manifest.ts';
 import { trigger } from '../../shared/operations/trigger.ts';
 import { deploy } from '../define/use-sync.ts';
-import { clear, useEngine } from '../support/engine.ts';
+import { useFreshEngine } from '../support/engine.ts';
 
-const engine = useEngine();
+const engine = useFreshEngine();
 let context: OperationContext;
 
-beforeEach(async () => {
-  engine.doorbell.bells.length = 0;
-  await clear(engine);
+beforeEach(() => {
   context = { ...engine, initiator: { type: 'user', id: 'u1', name: 'Ada' } };
 });
 

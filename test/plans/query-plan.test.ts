@@ -1,6 +1,5 @@
 import { beforeAll, expect, it } from 'vitest';
-import type { Database, Db } from '../../shared/db/database.ts';
-import { type Sql, sql } from '../../shared/db/sql.ts';
+import { sql } from '../../shared/db/sql.ts';
 import { startPlans } from '../../shared/dispatcher/start-plans.ts';
 import { findLatePlans, findRestingPlans } from '../../shared/manager/find-plans.ts';
 import type { ExecutionId } from '../../shared/model/ids.ts';
@@ -9,43 +8,10 @@ import { readExecution } from '../../shared/operations/read-execution.ts';
 import { endRuns } from '../../shared/transitions/end-runs.ts';
 import { analyze, freezeStatistics } from '../dispatcher/explain-claim.ts';
 import { clear, recordDoorbell, useEngine } from '../support/engine.ts';
+import { findWideScans } from '../support/find-wide-scans.ts';
 import { plantPlans } from './storm-plans.ts';
 
 const engine = useEngine();
-
-interface PlanNode {
-  'Node Type': string;
-  'Relation Name'?: string;
-  'Index Name'?: string;
-  Plans?: PlanNode[];
-}
-
-/** The scans of a whole table or of much of it, among the statements that the work sends. */
-async function wideScans(work: (database: Database) => Promise<unknown>): Promise<string[]> {
-  const found: string[] = [];
-  const collect = (node: PlanNode, text: string): void => {
-    const relation = node['Relation Name'] ?? '';
-    if (['execution', 'work_queue', 'manifest'].includes(relation) && /^seq/i.test(node['Node Type']))
-      found.push(`${node['Node Type']} of ${relation}: ${text.replace(/\s+/g, ' ')}`);
-    // Whole indexes of everything that is queued or live are no better.
-    if (/^(work_queue_(claimable|available)|execution_unfinished)$/.test(node['Index Name'] ?? ''))
-      found.push(`${node['Index Name']}: ${text.replace(/\s+/g, ' ')}`);
-    for (const below of node.Plans ?? []) collect(below, text);
-  };
-  const explaining = (db: Db): Db => ({
-    async query<Row>(statement: Sql): Promise<Row[]> {
-      const [row] = await db.query<{ 'QUERY PLAN': { Plan: PlanNode }[] }>({
-        ...statement,
-        text: `explain (format json) ${statement.text}`,
-      });
-      collect(row!['QUERY PLAN'][0]!.Plan, statement.text);
-      return db.query<Row>(statement);
-    },
-  });
-  const { database } = engine;
-  await work({ ...database, ...explaining(database), transaction: (act) => database.transaction((db) => act(explaining(db))) });
-  return found;
-}
 
 /** 30,000 ended executions of which 2,000 are plans with their steps, 10,000 manifests, 30,000 queued entries of others, 300 running plans and 50 that wait. Statistics know the past only. */
 beforeAll(async () => {
@@ -82,16 +48,16 @@ async function firstStep(): Promise<ExecutionId> {
 
 it('plans are started, watched, advanced, stopped and shown by probes, beside a long past and a long queue', async () => {
   expect(await unfinishedPlans()).toBe(300);
-  expect(await wideScans((database) => startPlans(database, 20))).toEqual([]);
+  expect(await findWideScans(engine, (database) => startPlans(database, 20))).toEqual([]);
   expect(await unfinishedPlans()).toBe(320);
-  expect(await wideScans((database) => findLatePlans(database))).toEqual([]);
-  expect(await wideScans((database) => findRestingPlans(database))).toEqual([]);
+  expect(await findWideScans(engine, (database) => findLatePlans(database))).toEqual([]);
+  expect(await findWideScans(engine, (database) => findRestingPlans(database))).toEqual([]);
   const executionId = await firstStep();
   await engine.database.query(sql`delete from waybill.work_queue where execution_id = ${executionId}`);
   const outcome = { executionId, leaseToken: null, isUnclaimed: true, state: 'completed' as const };
-  expect(await wideScans((database) => database.transaction((db) => endRuns(db, [outcome])))).toEqual([]);
+  expect(await findWideScans(engine, (database) => database.transaction((db) => endRuns(db, [outcome])))).toEqual([]);
   const [plan] = await engine.rows<{ id: string }>(sql`select parent_id::text as id from waybill.execution where id = ${executionId}`);
-  expect(await wideScans((database) => readExecution(database, plan!.id))).toEqual([]);
+  expect(await findWideScans(engine, (database) => readExecution(database, plan!.id))).toEqual([]);
   const context = { doorbell: recordDoorbell(), initiator: { type: 'user' as const, id: 'u', name: 'Ada' } };
-  expect(await wideScans((database) => cancelExecution({ ...context, database }, plan!.id))).toEqual([]);
+  expect(await findWideScans(engine, (database) => cancelExecution({ ...context, database }, plan!.id))).toEqual([]);
 });

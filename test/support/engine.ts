@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, afterEach, beforeAll } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach } from 'vitest';
 import { checkInvariants } from '../../local/testing/check-invariants.ts';
 import { type RecordedDoorbell, recordDoorbell } from '../../local/testing/record-doorbell.ts';
 import { type Database, openDatabase } from '../../shared/db/database.ts';
@@ -18,6 +18,8 @@ import { useDatabase } from './database.ts';
 export { type RecordedDoorbell, recordDoorbell };
 
 const silent = createLogger('test', () => {});
+
+export const START = '2026-03-02T00:00:00Z';
 
 export const pools = { default: { queueUrl: 'http://queue/default', concurrency: 100, batchSize: 1 } };
 
@@ -45,7 +47,7 @@ export function workflowNamed(name: string, run: AnyWorkflow['run'] = () => ({ o
   return { name, pool: 'default', input: anyInput, run };
 }
 
-export function useEngine({ startAt = '2026-03-02T00:00:00Z' } = {}): Engine {
+export function useEngine({ startAt = START } = {}): Engine {
   const source = useDatabase();
   let now = new Date(startAt);
   const engine = {
@@ -112,6 +114,19 @@ export function useEngine({ startAt = '2026-03-02T00:00:00Z' } = {}): Engine {
       options,
     );
   engine.rows = (statement) => engine.database.query(statement);
+  return engine;
+}
+
+/** The same, but every test begins at {@link START} with empty tables and no bell rung. */
+export function useFreshEngine(): Engine {
+  const engine = useEngine();
+  beforeEach(async () => {
+    engine.clock.set(START);
+    engine.doorbell.bells.length = 0;
+    engine.doorbell.managerPokes.length = 0;
+    engine.doorbell.dispatcherPokes = 0;
+    await clear(engine);
+  });
   return engine;
 }
 

@@ -139,7 +139,12 @@ describe('a statement', () => {
     });
     await waitFor(
       'the statement has ended',
-      async () => (await rowsOf("select 1 from pg_stat_activity where query like '%-- mi' || 'ne' and state = 'active'")).length === 0,
+      async () =>
+        (
+          await rowsOf(
+            "select 1 from pg_stat_activity where datname = current_database() and query like '%-- mi' || 'ne' and state = 'active'",
+          )
+        ).length === 0,
       {
         seconds: 5,
       },
@@ -153,7 +158,7 @@ describe('a statement', () => {
     const running = world.run({ database, statements: ["insert into item values (9, 'z')"] });
     const waiting = await waitFor(
       'the statement waits',
-      async () => (await rowsOf("select pid from pg_stat_activity where wait_event_type = 'Lock'"))[0],
+      async () => (await rowsOf("select pid from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'"))[0],
       { seconds: 10 },
     );
     await warehouse.pool.query('select pg_terminate_backend($1)', [waiting.pid]);

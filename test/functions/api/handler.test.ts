@@ -1,46 +1,20 @@
-import { createHash } from 'node:crypto';
-import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { createServer as createSocketServer, type Socket } from 'node:net';
-import { text } from 'node:stream/consumers';
+import { createServer, type Socket } from 'node:net';
 import type { Context } from 'aws-lambda';
-import { afterAll, afterEach, beforeAll, beforeEach, expect, it, vi } from 'vitest';
+import { afterEach, beforeAll, beforeEach, expect, it, vi } from 'vitest';
 import { plantIn } from '../../operations/plant.ts';
 import { useDatabase } from '../../support/database.ts';
+import { useAws } from '../use-aws.ts';
 import { type HttpRequest, httpEvent } from './http-event.ts';
 import { type Reply, toReply } from './use-api.ts';
 
 const database = useDatabase();
-let secretStore: Server;
-let secret: { status: number; body: unknown };
-const sent: { QueueUrl: string; MessageBody: string }[] = [];
+const aws = useAws();
 const lines: string[] = [];
 
-beforeAll(async () => {
-  secretStore = createServer(async (request, response) => {
-    const body = await text(request);
-    if (request.headers['x-amz-target'] !== 'AmazonSQS.SendMessage') {
-      response.writeHead(secret.status, { 'content-type': 'application/x-amz-json-1.1' }).end(JSON.stringify(secret.body));
-      return;
-    }
-    const message = JSON.parse(body);
-    sent.push(message);
-    const MD5OfMessageBody = createHash('md5').update(message.MessageBody).digest('hex');
-    response.writeHead(200, { 'content-type': 'application/x-amz-json-1.0' }).end(JSON.stringify({ MessageId: 'm', MD5OfMessageBody }));
-  });
-  await new Promise<void>((resolve) => secretStore.listen(0, '127.0.0.1', resolve));
-  vi.stubEnv('AWS_ENDPOINT_URL', `http://127.0.0.1:${(secretStore.address() as AddressInfo).port}`);
-  vi.stubEnv('AWS_REGION', 'eu-west-1');
-  vi.stubEnv('AWS_ACCESS_KEY_ID', 'test');
-  vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'test');
-  vi.stubEnv('WAYBILL_DATABASE_SECRET_ID', 'waybill/database-url');
+beforeAll(() => {
   vi.stubEnv('WAYBILL_DISPATCH_QUEUE_URL', 'https://sqs.eu-west-1.amazonaws.com/123456789012/dispatch');
 });
-afterAll(async () => {
-  vi.unstubAllEnvs();
-  await new Promise((resolve) => secretStore.close(resolve));
-});
-
 beforeEach(() => {
   lines.length = 0;
   vi.spyOn(process.stdout, 'write').mockImplementation((line) => lines.push(String(line)) > 0);
@@ -53,7 +27,7 @@ afterEach(() => {
 async function startProcess(
   databaseUrl: string,
 ): Promise<(path: string, remainingMilliseconds?: number, request?: HttpRequest) => Promise<Reply>> {
-  secret = { status: 200, body: { SecretString: databaseUrl } };
+  aws.secret = { status: 200, body: { SecretString: databaseUrl } };
   vi.resetModules();
   const { handler } = await import('../../../functions/api/handler.ts');
   return async (path, remainingMilliseconds = 30_000, request = {}) => {
@@ -72,7 +46,7 @@ it('does what it is asked and rings the bell that the stack named, and does not 
   const ask = await startProcess(database.url);
   await plantIn(database.pool).manifest('job');
   expect(await ask('/v1/manifests/job/trigger', 30_000, { method: 'POST' })).toMatchObject({ status: 202, json: { outcome: 'queued' } });
-  expect(sent).toEqual([{ QueueUrl: process.env.WAYBILL_DISPATCH_QUEUE_URL, MessageBody: '{"v":1}', DelaySeconds: 0 }]);
+  expect(aws.sent).toEqual([{ QueueUrl: process.env.WAYBILL_DISPATCH_QUEUE_URL, MessageBody: '{"v":1}', DelaySeconds: 0 }]);
   expect(await ask('/v1/manifests/unknown/trigger', 30_000, { method: 'POST' })).toMatchObject({ status: 404 });
   expect(lines).toEqual([]);
 });
@@ -91,16 +65,16 @@ it('answers 503 and logs a warning when the database cannot be reached', async (
 
 it('answers 500 without details when the secret cannot be read, and recovers once it can', async () => {
   const get = await startProcess(database.url);
-  secret = { status: 400, body: { __type: 'AccessDeniedException', message: 'role x may not read secret y' } };
+  aws.secret = { status: 400, body: { __type: 'AccessDeniedException', message: 'role x may not read secret y' } };
   const reply = await get('/v1/health');
   expect(reply).toMatchObject({ status: 500, json: { code: 'internal_error' } });
   expect(reply.text).not.toContain('role x');
-  secret = { status: 200, body: { SecretString: database.url } };
+  aws.secret = { status: 200, body: { SecretString: database.url } };
   expect(await get('/v1/health')).toMatchObject({ status: 200 });
 });
 
 it('answers 503 before its deadline when the database accepts the connection and stays silent', async () => {
-  const silent = createSocketServer();
+  const silent = createServer();
   const sockets = new Set<Socket>();
   silent.on('connection', (socket) => sockets.add(socket));
   await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
