@@ -54,6 +54,8 @@ async function spawnServer({ dataDirectory, isDurable, installation, identity, s
     `port=${port}`,
     'unix_socket_directories=',
     'max_connections=200',
+    // As much as the smallest instance in the cloud has. It is taken from the machine only as it is used.
+    'shared_buffers=256MB',
     'shared_preload_libraries=pg_stat_statements',
     'timezone=UTC',
     'log_timezone=UTC',
