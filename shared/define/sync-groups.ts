@@ -57,14 +57,16 @@ export async function planGroups(db: Db, plan: PlanGroups): Promise<GroupPlan> {
              coalesce(${settled(sql`is_enabled`, 'is_enabled', sql`true`, plan)}, true) as is_enabled,
              case when not ${isComplete}::boolean then coalesce(g.stated, '{}')
                   when d.now_stated = '{}' then coalesce(g.stated, '{}') - ${owner}::text
-                  else coalesce(g.stated, '{}') || jsonb_build_object(${owner}::text, d.now_stated) end as stated
+                  else coalesce(g.stated, '{}') || jsonb_build_object(${owner}::text, d.now_stated) end as stated,
+             g.priority as old_priority, g.max_active_jobs as old_max_active_jobs, g.is_enabled as old_is_enabled, g.stated as old_stated
         from declared d left join lateral (select * from waybill.manifest_group g where g.name = d.name offset 0) g on true
     )
     select t.id, t.name, t.stated,
-           json_build_object('priority', g.priority, 'maxActiveJobs', g.max_active_jobs, 'isEnabled', g.is_enabled) as before,
+           json_build_object('priority', t.old_priority, 'maxActiveJobs', t.old_max_active_jobs, 'isEnabled', t.old_is_enabled) as before,
            json_build_object('priority', t.priority, 'maxActiveJobs', t.max_active_jobs, 'isEnabled', t.is_enabled) as after
-      from target t left join waybill.manifest_group g on g.id = t.id
-     where t.id is null or (t.priority, t.max_active_jobs, t.is_enabled, t.stated) is distinct from (g.priority, g.max_active_jobs, g.is_enabled, g.stated)
+      from target t
+     where t.id is null
+        or (t.priority, t.max_active_jobs, t.is_enabled, t.stated) is distinct from (t.old_priority, t.old_max_active_jobs, t.old_is_enabled, t.old_stated)
      order by t.name`);
   return {
     created: planned.filter(({ id }) => id === null),
