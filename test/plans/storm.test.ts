@@ -93,7 +93,13 @@ describe('two who end the last two steps of a group at the same time', () => {
 
 it('the same storm over plans that nobody locks leaves one behind that nothing moves', async () => {
   const planted = withoutPlanLock(world.database);
-  const figures = await stormPlans({ world, database: planted, planCount: 500, finisherCount: 24, seconds: 60 });
+  let harmCount = 0;
+  // Two must end the last steps of a group at the same time, which a storm may miss.
+  for (let storm = 0; storm < 10 && harmCount === 0; storm++) {
+    await world.empty();
+    const { stuck, errors } = await stormPlans({ world, database: planted, planCount: 500, finisherCount: 24, seconds: 60 });
+    harmCount = stuck.size + errors.length;
+  }
   expect(planted.strippedCount()).toBeGreaterThan(0);
-  expect(figures.stuck.size + figures.errors.length).toBeGreaterThan(0);
+  expect(harmCount).toBeGreaterThan(0);
 }, 120_000);
